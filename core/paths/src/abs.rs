@@ -74,7 +74,9 @@ impl AbsPath {
     pub fn child(&self, name: impl AsRef<OsStr>) -> Result<Self, ProjectPathError> {
         let one = ProjectPath::new(name.as_ref().as_bytes())?;
         if one.components().count() != 1 {
-            return Err(ProjectPathError::NotOneName(shown(name.as_ref().as_bytes()).to_string()));
+            return Err(ProjectPathError::NotOneName(
+                shown(name.as_ref().as_bytes()).to_string(),
+            ));
         }
         Ok(self.join(&one))
     }
@@ -162,15 +164,27 @@ mod tests {
 
     #[test]
     fn normal_form_drops_what_means_nothing() {
-        assert_eq!(AbsPath::new("/a//b/./c/").unwrap().as_path(), Path::new("/a/b/c"));
+        assert_eq!(
+            AbsPath::new("/a//b/./c/").unwrap().as_path(),
+            Path::new("/a/b/c")
+        );
         assert_eq!(AbsPath::new("/").unwrap().as_path(), Path::new("/"));
     }
 
     #[test]
     fn what_could_escape_is_refused() {
-        assert!(matches!(AbsPath::new("a"), Err(AbsPathError::Relative(_))), "relative");
-        assert!(matches!(AbsPath::new("/a/../b"), Err(AbsPathError::Parent(_))), "parent");
-        assert!(matches!(AbsPath::new("/a\0b"), Err(AbsPathError::Nul(_))), "NUL");
+        assert!(
+            matches!(AbsPath::new("a"), Err(AbsPathError::Relative(_))),
+            "relative"
+        );
+        assert!(
+            matches!(AbsPath::new("/a/../b"), Err(AbsPathError::Parent(_))),
+            "parent"
+        );
+        assert!(
+            matches!(AbsPath::new("/a\0b"), Err(AbsPathError::Nul(_))),
+            "NUL"
+        );
     }
 
     #[test]
@@ -184,9 +198,22 @@ mod tests {
     #[test]
     fn within_compares_whole_components() {
         let ab = AbsPath::new("/a/b").unwrap();
-        assert!(AbsPath::new("/a/b/c").unwrap().is_within(&ab), "a child is within");
-        assert!(!AbsPath::new("/a/bc").unwrap().is_within(&ab), "a longer name is not");
-        assert_eq!(AbsPath::new("/a/b/c").unwrap().below(&ab).unwrap().as_bytes(), b"c");
+        assert!(
+            AbsPath::new("/a/b/c").unwrap().is_within(&ab),
+            "a child is within"
+        );
+        assert!(
+            !AbsPath::new("/a/bc").unwrap().is_within(&ab),
+            "a longer name is not"
+        );
+        assert_eq!(
+            AbsPath::new("/a/b/c")
+                .unwrap()
+                .below(&ab)
+                .unwrap()
+                .as_bytes(),
+            b"c"
+        );
         assert_eq!(ab.below(&ab), None, "a folder is not below itself");
     }
 

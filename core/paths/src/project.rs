@@ -32,7 +32,10 @@ impl ProjectPath {
         if bytes.contains(&0) {
             return Err(ProjectPathError::Nul(say()));
         }
-        if bytes.split(|&b| b == b'/').any(|part| matches!(part, b"" | b"." | b"..")) {
+        if bytes
+            .split(|&b| b == b'/')
+            .any(|part| matches!(part, b"" | b"." | b".."))
+        {
             return Err(ProjectPathError::NotNormal(say()));
         }
         Ok(Self(bytes.into()))
@@ -58,7 +61,11 @@ impl ProjectPath {
     /// The last component.
     #[must_use]
     pub fn name(&self) -> &OsStr {
-        let start = self.0.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
+        let start = self
+            .0
+            .iter()
+            .rposition(|&b| b == b'/')
+            .map_or(0, |at| at + 1);
         OsStr::from_bytes(&self.0[start..])
     }
 
@@ -83,7 +90,9 @@ impl ProjectPath {
     /// Whether this is `folder` or lies below it.
     #[must_use]
     pub fn is_within(&self, folder: &ProjectPath) -> bool {
-        self.0.strip_prefix(folder.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        self.0
+            .strip_prefix(folder.as_bytes())
+            .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
     }
 }
 

@@ -18,7 +18,11 @@ impl fmt::Display for Shown<'_> {
         use fmt::Write;
         for chunk in self.0.utf8_chunks() {
             for c in chunk.valid().chars() {
-                if misleads(c) { write!(f, "{}", c.escape_default())? } else { f.write_char(c)? }
+                if misleads(c) {
+                    write!(f, "{}", c.escape_default())?
+                } else {
+                    f.write_char(c)?
+                }
             }
             for byte in chunk.invalid() {
                 write!(f, "\\x{byte:02x}")?;
@@ -46,13 +50,19 @@ mod tests {
 
     #[test]
     fn text_is_shown_as_it_is() {
-        assert_eq!(shown("src/café 日本.rs".as_bytes()).to_string(), "src/café 日本.rs");
+        assert_eq!(
+            shown("src/café 日本.rs".as_bytes()).to_string(),
+            "src/café 日本.rs"
+        );
     }
 
     #[test]
     fn what_would_mislead_is_escaped() {
         assert_eq!(shown(b"a\x1b[2Jb\nc").to_string(), "a\\u{1b}[2Jb\\nc");
-        assert_eq!(shown("a\u{202e}txt.exe".as_bytes()).to_string(), "a\\u{202e}txt.exe");
+        assert_eq!(
+            shown("a\u{202e}txt.exe".as_bytes()).to_string(),
+            "a\\u{202e}txt.exe"
+        );
         assert_eq!(shown(b"caf\xe9").to_string(), "caf\\xe9");
     }
 }
