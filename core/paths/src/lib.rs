@@ -7,6 +7,8 @@
 mod abs;
 mod project;
 mod shown;
+#[cfg(feature = "serde")]
+mod wire;
 
 pub use abs::{AbsPath, AbsPathError};
 pub use project::{ProjectPath, ProjectPathError, ProjectRoot};
