@@ -4,4 +4,5 @@
 //! is said here; what it is used for is decided elsewhere.
 
 pub mod open;
+pub mod peer;
 pub mod stat;
