@@ -1,1 +1,21 @@
-//! placeholder
+//! Runs a process that can do only what the policy says.
+//!
+//! Three steps, each in its own files: a [`Jail`] says what is wanted (pure data), a planner turns it and the facts
+//! about this machine into a plan (pure, compiled and tested on every system), and [`launch()`] carries the plan out
+//! without deciding anything. What runs first inside is the stage ([`stage()`]): an executed, single-threaded program.
+//!
+//! What cannot be enforced here is in the plan's [`Enforcement`], never silently assumed.
+
+pub mod enforcement;
+pub mod jail;
+pub mod linux;
+
+pub use enforcement::{Enforcement, Gap, Level};
+pub use jail::{Access, Command, Covered, Jail, Lent, Network, Overlay, Stdio, Tree, User};
+#[cfg(target_os = "linux")]
+pub use linux::{
+    HostFacts, LaunchError, Plan, PlanError, Running, SpawnError, Spawned, Survey, WaitError, launch, plan, stage,
+};
+pub use outcome::{Exit, Signal};
+
+mod outcome;
