@@ -1,0 +1,244 @@
+//! Rules for Rust files: their first words, their length, and what only some of them may do.
+
+use crate::tidy::Violation;
+use crate::tidy::mask::Masked;
+use crate::tidy::mask::has_word;
+use crate::tidy::source::Source;
+
+/// All of them; nothing for other files.
+pub(super) fn check(source: &Source) -> Vec<Violation> {
+    let Some(rust) = &source.rust else {
+        return Vec::new();
+    };
+    [
+        first_words(source),
+        length(source),
+        tabs(source, rust),
+        unsafe_code(source, rust),
+        platforms(source, rust),
+        ambient(source, rust),
+    ]
+    .concat()
+}
+
+/// A file says first what it promises.
+fn first_words(source: &Source) -> Vec<Violation> {
+    if source.text.starts_with("//! ") {
+        return Vec::new();
+    }
+    vec![source.violation(
+        1,
+        "start with `//!`: what this file promises, how it could break, what is not here",
+    )]
+}
+
+const MOST_LINES: usize = 800;
+
+/// A file can be read in one sitting.
+fn length(source: &Source) -> Vec<Violation> {
+    let lines = source.text.lines().count();
+    if lines <= MOST_LINES {
+        return Vec::new();
+    }
+    vec![source.violation(
+        0,
+        format!("{lines} lines, {MOST_LINES} at most: split it by what it does"),
+    )]
+}
+
+/// Tabs are written `\t`, or stand in the lines of a string that spans several.
+fn tabs(source: &Source, rust: &Masked) -> Vec<Violation> {
+    let touches_string =
+        |line: usize| rust.ends_in_string[line] || (line > 0 && rust.ends_in_string[line - 1]);
+    let lines = source.text.split('\n').enumerate();
+    let bad = lines.filter(|(line, text)| text.contains('\t') && !touches_string(*line));
+    bad.map(|(line, _)| source.violation(line + 1, "a tab: write `\\t` or spaces"))
+        .collect()
+}
+
+/// Only one crate talks to the kernel in ways that the compiler cannot check.
+fn unsafe_code(source: &Source, rust: &Masked) -> Vec<Violation> {
+    if source.path.starts_with("core/sys/src/") {
+        return Vec::new();
+    }
+    let words = ["unsafe", "unsafe_code"];
+    let lines = rust.lines.iter().enumerate();
+    let bad = lines.filter(|(_, line)| words.iter().any(|word| has_word(line, word)));
+    bad.map(|(line, _)| {
+        source.violation(
+            line + 1,
+            "`unsafe` belongs in core/sys, behind a safe function",
+        )
+    })
+    .collect()
+}
+
+/// Files and folders that exist for one platform, as their names say.
+const PLATFORM_NAMES: [&str; 4] = ["linux", "darwin", "macos", "seatbelt"];
+
+/// Platforms differ in files of their own; elsewhere only the line that picks the file may ask which one it is.
+fn platforms(source: &Source, rust: &Masked) -> Vec<Violation> {
+    let by_name = source
+        .path
+        .split('/')
+        .any(|name| PLATFORM_NAMES.contains(&name.trim_end_matches(".rs")));
+    if by_name || source.path.starts_with("core/sys/") || source.is_for_developers() {
+        return Vec::new();
+    }
+    let picks_a_file = |line: usize| {
+        let item = rust.lines[line - 1..]
+            .iter()
+            .map(|code| code.trim())
+            .find(|code| !code.is_empty() && !code.starts_with('#'));
+        item.is_some_and(|item| has_word(item, "mod") || has_word(item, "use"))
+    };
+    let bad = rust
+        .shipped()
+        .filter(|(line, code)| has_word(code, "target_os") && !picks_a_file(*line));
+    let message = "`target_os` outside of linux.rs and darwin.rs: only a `mod` or `use` may depend on it here";
+    bad.map(|(line, _)| source.violation(line, message))
+        .collect()
+}
+
+/// What reads the machine behind its caller's back.
+const AMBIENT: [&str; 6] = [
+    "std::env",
+    "SystemTime::now",
+    "Timestamp::now",
+    "Zoned::now",
+    "env::var",
+    "env::current_dir",
+];
+
+/// Only mains read the environment, the clock and the home; they pass values down.
+fn ambient(source: &Source, rust: &Masked) -> Vec<Violation> {
+    if source.name() == "main.rs" || source.is_for_developers() {
+        return Vec::new();
+    }
+    let of_line = |(line, code): (usize, &str)| {
+        let what = AMBIENT.into_iter().find(|what| has_word(code, what))?;
+        Some(source.violation(
+            line,
+            format!("`{what}` outside of a main: take the value as a parameter"),
+        ))
+    };
+    rust.shipped().filter_map(of_line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "//! Head.\n";
+
+    fn found(path: &str, code: &str) -> Vec<(usize, String)> {
+        let violations = check(&Source::new(path, &format!("{HEAD}{code}")));
+        violations
+            .into_iter()
+            .map(|violation| (violation.line, violation.message))
+            .collect()
+    }
+
+    const NONE: [usize; 0] = [];
+
+    fn lines(path: &str, code: &str) -> Vec<usize> {
+        found(path, code)
+            .into_iter()
+            .map(|(line, _)| line)
+            .collect()
+    }
+
+    #[test]
+    fn a_clean_file_breaks_nothing() {
+        assert_eq!(found("core/clone/src/lib.rs", "fn f() {}\n"), []);
+    }
+
+    #[test]
+    fn a_file_without_a_head_is_found() {
+        let violations = check(&Source::new("core/clone/src/lib.rs", "fn f() {}\n"));
+        assert_eq!(violations.len(), 1, "{violations:?}");
+    }
+
+    #[test]
+    fn a_long_file_is_found() {
+        assert_eq!(
+            lines("core/clone/src/lib.rs", &"\n".repeat(MOST_LINES - 1)),
+            NONE
+        );
+        assert_eq!(
+            lines("core/clone/src/lib.rs", &"\n".repeat(MOST_LINES)),
+            [0]
+        );
+    }
+
+    #[test]
+    fn tabs_are_found_unless_a_string_spans_lines() {
+        assert_eq!(lines("core/clone/src/lib.rs", "\tf();\n"), [2]);
+        assert_eq!(
+            lines(
+                "core/clone/src/lib.rs",
+                "let makefile = \"all:\n\tcc\n\";\n"
+            ),
+            NONE
+        );
+    }
+
+    #[test]
+    fn unsafe_is_found_outside_of_sys() {
+        let code = "fn f() { unsafe { g() } }\n";
+        assert_eq!(lines("core/clone/src/lib.rs", code), [2]);
+        assert_eq!(
+            lines("core/clone/src/lib.rs", "#![allow(unsafe_code)]\n"),
+            [2]
+        );
+        assert_eq!(lines("core/sys/src/lib.rs", code), NONE);
+        assert_eq!(
+            lines("core/clone/src/lib.rs", "// unsafe\nlet s = \"unsafe\";\n"),
+            NONE
+        );
+    }
+
+    #[test]
+    fn platforms_may_pick_files_and_nothing_else() {
+        let branch = "#[cfg(target_os = \"linux\")]\nfn f() {}\n";
+        assert_eq!(lines("core/clone/src/lib.rs", branch), [2]);
+        assert_eq!(
+            lines(
+                "core/clone/src/lib.rs",
+                "if cfg!(target_os = \"linux\") {}\n"
+            ),
+            [2]
+        );
+        assert_eq!(lines("core/clone/src/linux.rs", branch), NONE);
+        assert_eq!(lines("core/sandbox/src/seatbelt/plan.rs", branch), NONE);
+        assert_eq!(lines("core/sys/src/lib.rs", branch), NONE);
+        let picks = "#[cfg(target_os = \"linux\")]\n#[path = \"linux.rs\"]\nmod os;\n";
+        assert_eq!(lines("core/clone/src/lib.rs", picks), NONE);
+    }
+
+    #[test]
+    fn the_machine_is_read_in_mains_only() {
+        for code in [
+            "let home = std::env::var(\"HOME\");\n",
+            "let now = SystemTime::now();\n",
+            "use std::env;\n",
+        ] {
+            assert_eq!(lines("core/session/src/registry.rs", code), [2], "{code}");
+            assert_eq!(lines("core/cli/src/main.rs", code), NONE, "{code}");
+            assert_eq!(
+                lines(
+                    "core/session/src/registry.rs",
+                    &format!("#[cfg(test)]\nmod tests {{\n{code}}}\n")
+                ),
+                NONE
+            );
+        }
+        assert_eq!(
+            lines(
+                "core/session/src/registry.rs",
+                "fn f(now: std::time::SystemTime) {}\n"
+            ),
+            NONE
+        );
+    }
+}
