@@ -7,9 +7,10 @@
 use std::ffi::OsString;
 
 use enclos_paths::AbsPath;
+use serde::{Deserialize, Serialize};
 
 /// A jail for one session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jail {
     /// Who the command is inside: the caller, with the same ids as outside.
     pub user: User,
@@ -38,7 +39,7 @@ pub struct Jail {
 }
 
 /// The person a jail is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
     /// The login name.
     pub name: OsString,
@@ -53,7 +54,7 @@ pub struct User {
 }
 
 /// One copy of a project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree {
     /// The original's path, where the copy is shown.
     pub inside: AbsPath,
@@ -64,7 +65,7 @@ pub struct Tree {
 }
 
 /// A folder that is read from `lower` and written to `upper`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
     /// Where the merged folder is shown.
     pub inside: AbsPath,
@@ -77,7 +78,7 @@ pub struct Overlay {
 }
 
 /// Something of this machine that is shown inside.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lent {
     /// Where it lies.
     pub outside: AbsPath,
@@ -88,7 +89,7 @@ pub struct Lent {
 }
 
 /// What can be done with a lent path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
     /// Read and executed.
     ReadOnly,
@@ -104,14 +105,14 @@ pub enum Access {
 }
 
 /// A file that reads as empty inside.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Covered {
     /// Where it is inside.
     pub inside: AbsPath,
 }
 
 /// What network the jail has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Network {
     /// A loopback of its own and nothing else.
@@ -119,7 +120,7 @@ pub enum Network {
 }
 
 /// A program to run inside.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// The program, looked up in the `PATH` of `env` when it holds no slash, and its arguments. Not empty.
     pub argv: Vec<OsString>,
@@ -134,7 +135,7 @@ pub struct Command {
 }
 
 /// What the standard streams of a command are. None is ever a descriptor of the caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stdio {
     /// A pseudo terminal of the jail's own, whose other end is handed out.
     Terminal {
