@@ -3,6 +3,18 @@
 //! One facility per file, the same public API on every system, platform files beside each other. What the kernel does
 //! is said here; what it is used for is decided elsewhere.
 
+#[cfg(target_os = "linux")]
+pub mod children;
+#[cfg(target_os = "linux")]
+pub mod inherit;
+#[cfg(target_os = "linux")]
+pub mod landlock;
+#[cfg(target_os = "linux")]
+pub mod namespaces;
+#[cfg(target_os = "linux")]
+pub mod seccomp;
+#[cfg(target_os = "linux")]
+pub mod spawn;
 pub mod open;
 pub mod peer;
 pub mod stat;

@@ -1,0 +1,60 @@
+//! Takes over what an executed process was given, and closes all that it was not.
+//!
+//! The promise: after [`take_over`] the process holds its three standard streams and the one descriptor that was named;
+//! whatever the caller's parents left open by mistake is gone. Needs `close_range` (Linux 5.9); before it, `/proc` is
+//! read.
+
+#![allow(unsafe_code, reason = "this file is the safe wrapper")]
+
+use std::io;
+use std::os::fd::FromRawFd;
+use std::os::fd::OwnedFd;
+use std::os::fd::RawFd;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
+/// Takes the inherited descriptor `number` (3 or more) and closes every other one from 3 on.
+///
+/// To be called once, first thing in `main`, before any descriptor was opened and any thread started.
+///
+/// # Errors
+/// When `number` is not open, when called a second time, or when the kernel refuses.
+pub fn take_over(number: RawFd) -> io::Result<OwnedFd> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if number < 3 || TAKEN.swap(true, Ordering::SeqCst) {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // SAFETY: asks for the flags of a number; harmless for any number.
+    if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    close_range(3, number - 1)?;
+    close_range(number + 1, RawFd::MAX)?;
+    // SAFETY: the number is open, and as this runs once before anything else was opened nobody else owns it.
+    let fd = unsafe { OwnedFd::from_raw_fd(number) };
+    rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(fd)
+}
+
+fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
+    if first > last {
+        return Ok(());
+    }
+    // SAFETY: plain numbers; by the contract of `take_over` nothing in this process owns a descriptor in the range.
+    if unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    if error.raw_os_error() != Some(libc::ENOSYS) {
+        return Err(error);
+    }
+    let listed: Vec<RawFd> = std::fs::read_dir("/proc/self/fd")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|fd| (first..=last).contains(fd))
+        .collect();
+    for fd in listed {
+        // SAFETY: as above; closing the listing's own descriptor, which is closed already, only fails.
+        unsafe { libc::close(fd) };
+    }
+    Ok(())
+}
