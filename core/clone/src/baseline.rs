@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
+use enclos_sys::stat::Stat;
 
 /// What tells one state of a file from another without reading it.
 ///
@@ -21,6 +22,20 @@ pub struct Identity {
     pub mtime: i128,
     /// The time of the last change of contents or inode, in nanoseconds since 1970.
     pub ctime: i128,
+}
+
+impl Identity {
+    /// The identity of what the kernel describes.
+    #[must_use]
+    pub fn of(stat: &Stat) -> Self {
+        Self {
+            dev: stat.dev,
+            ino: stat.ino,
+            size: stat.size,
+            mtime: stat.mtime,
+            ctime: stat.ctime,
+        }
+    }
 }
 
 /// What an entry is.
@@ -81,6 +96,9 @@ pub struct Entry {
     pub original: Identity,
     /// Whether and how it is in the copy.
     pub presence: Presence,
+    /// The BLAKE3 hash of the contents, only where an identity alone could miss a change: files that changed just
+    /// before or while they were recorded, and every file on a file system whose `ctime` cannot be trusted.
+    pub hash: Option<[u8; 32]>,
 }
 
 /// Every entry of a folder and of its copy at the start of a session, sorted by path.
@@ -91,8 +109,38 @@ pub struct Entry {
 pub struct Baseline {
     /// The folder that was cloned.
     pub source: AbsPath,
-    /// When recording ended, in nanoseconds since 1970 by the file system's clock.
+    /// When recording ended, in nanoseconds since 1970 by the clock of the file system that holds the copy.
     pub taken: i128,
     /// The entries, sorted by path bytes.
     pub entries: Vec<Entry>,
+}
+
+impl Baseline {
+    /// The entry at `path`, if there was one.
+    #[must_use]
+    pub fn get(&self, path: &ProjectPath) -> Option<&Entry> {
+        let at = self
+            .entries
+            .binary_search_by(|entry| entry.path.cmp(path))
+            .ok()?;
+        self.entries.get(at)
+    }
+
+    /// The part of `entries` that lies strictly below `folder`; all of them for `None`.
+    ///
+    /// Everything below a folder is in one piece, because `folder/` is a prefix of it and nothing else.
+    #[must_use]
+    pub fn below(&self, folder: Option<&ProjectPath>) -> &[Entry] {
+        let Some(folder) = folder else {
+            return &self.entries;
+        };
+        let mut prefix = folder.as_bytes().to_vec();
+        prefix.push(b'/');
+        let start = self
+            .entries
+            .partition_point(|entry| entry.path.as_bytes() < &prefix[..]);
+        let inside = self.entries[start..]
+            .partition_point(|entry| entry.path.as_bytes().starts_with(&prefix));
+        &self.entries[start..start + inside]
+    }
 }

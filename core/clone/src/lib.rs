@@ -5,5 +5,21 @@
 //! reading contents. Cloning never writes to the original and never leaves a half-made clone that looks whole.
 
 mod baseline;
+mod clone;
+mod listing;
+mod measure;
+mod method;
+mod outward;
+mod place;
+mod queue;
+mod reflink;
+mod request;
+mod tree;
+mod trust;
 
 pub use baseline::{Baseline, Entry, Identity, Kind, Presence, Skipped};
+pub use clone::clone;
+pub use method::{FallBack, Method, MethodUsed, UnknownMethod};
+pub use request::{
+    About, CloneError, CloneRequest, Cloned, Decision, LeaveOut, Note, Overlaid, Progress, Quiet,
+};

@@ -81,6 +81,13 @@ pub enum OpenError {
         #[source]
         source: io::Error,
     },
+    /// The root folder could not be opened once more.
+    #[error("cannot open the folder again")]
+    Again {
+        /// What the kernel said.
+        #[source]
+        source: io::Error,
+    },
     /// The kernel refused for another reason, such as a missing permission.
     #[error("cannot open {path}")]
     Io {
@@ -110,6 +117,15 @@ pub fn open_root(root: &AbsPath) -> Result<OwnedFd, OpenError> {
         root: root.clone(),
         source: e.into(),
     })
+}
+
+/// Opens the folder that `root` stands for once more, with a reading position of its own.
+///
+/// # Errors
+/// [`OpenError::Again`] with what the kernel said.
+pub fn reopen(root: BorrowedFd<'_>) -> Result<OwnedFd, OpenError> {
+    rustix::fs::openat(root, ".", FOLDER, Mode::empty())
+        .map_err(|e| OpenError::Again { source: e.into() })
 }
 
 /// Opens the regular file `path` below `root` for reading.
@@ -151,9 +167,7 @@ pub fn open_parent<'p>(
 ) -> Result<(OwnedFd, &'p OsStr), OpenError> {
     let fd = match path.parent() {
         Some(parent) => open_folder(root, &parent)?,
-        None => {
-            rustix::fs::openat(root, ".", FOLDER, Mode::empty()).map_err(|e| refused(e, path))?
-        }
+        None => reopen(root)?,
     };
     Ok((fd, path.name()))
 }
@@ -192,12 +206,22 @@ pub fn read_link_at(dir: impl AsFd, name: impl rustix::path::Arg) -> io::Result<
 
 /// Opens `name`, one component, in the folder `dir` for reading, without following, waiting or taking a terminal.
 ///
-/// It is for walkers that hold each folder open already. The caller looks at what it got by [`stat_fd`].
+/// It is for walkers that hold each folder open already. The caller looks at what it got by [`stat_fd`]. Reading moves
+/// the access time only where that cannot be avoided.
 ///
 /// # Errors
 /// What the kernel says: `ELOOP` for a link, `EXDEV` for a mount (Linux), `ENXIO` for a socket.
 pub fn open_file_at(dir: BorrowedFd<'_>, name: impl rustix::path::Arg) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::openat(dir, name, FILE, Mode::empty())?)
+    let name = name.into_c_str()?;
+    #[cfg(target_os = "linux")]
+    {
+        // Only the owner and root may leave the access time alone.
+        match rustix::fs::openat(dir, &*name, FILE | OFlags::NOATIME, Mode::empty()) {
+            Err(Errno::PERM) => {}
+            result => return Ok(result?),
+        }
+    }
+    Ok(rustix::fs::openat(dir, &*name, FILE, Mode::empty())?)
 }
 
 /// Opens the folder `name`, one component, in the folder `dir`; a link or mount is refused.

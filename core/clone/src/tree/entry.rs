@@ -1,0 +1,259 @@
+//! Copying one regular file.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
+use std::thread;
+use std::time::Duration;
+
+use enclos_paths::ProjectPath;
+use enclos_sys::open::open_file_at;
+use enclos_sys::open::open_parent;
+use enclos_sys::stat::Node;
+use enclos_sys::stat::Stat;
+use enclos_sys::stat::stat_at;
+use enclos_sys::stat::stat_fd;
+use rustix::fs::AtFlags;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::fs::ftruncate;
+use rustix::fs::linkat;
+use rustix::fs::openat;
+use rustix::io::Errno;
+
+use super::Hashing;
+use super::attributes;
+use super::attributes::Attributes;
+use super::contents;
+use super::contents::Failed;
+use super::folder::At;
+use super::folder::Worker;
+use super::io_error;
+use super::links::Name;
+use crate::baseline::Identity;
+use crate::baseline::Kind;
+use crate::baseline::Presence;
+use crate::baseline::Skipped;
+use crate::request::About;
+use crate::request::CloneError;
+
+/// Whether a name was dealt with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It was copied, left out, or is no longer there.
+    Done,
+    /// It is not a regular file.
+    NotAFile,
+}
+
+/// How often a file that changes while it is copied is copied again.
+const ATTEMPTS: u32 = 5;
+
+impl Worker<'_> {
+    /// Copies the regular file `name`.
+    pub(super) fn file(
+        &mut self,
+        at: At<'_>,
+        name: &CStr,
+        path: &ProjectPath,
+    ) -> Result<Outcome, CloneError> {
+        let from = match open_file_at(at.from, name) {
+            Ok(from) => from,
+            Err(e) => return self.not_opened(at, name, path, e),
+        };
+        let stat = stat_fd(&from).map_err(|e| self.read_failed(path, e))?;
+        if stat.node != Node::File {
+            return Ok(Outcome::NotAFile);
+        }
+        if stat.mount_root {
+            self.skip(path.clone(), &stat, Skipped::Mount, About::Mount);
+        } else if stat.dataless {
+            self.skip(path.clone(), &stat, Skipped::Dataless, About::Dataless);
+        } else {
+            self.copy_file(at, name, path, from.as_fd(), &stat)?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn not_opened(
+        &mut self,
+        at: At<'_>,
+        name: &CStr,
+        path: &ProjectPath,
+        error: io::Error,
+    ) -> Result<Outcome, CloneError> {
+        match Errno::from_io_error(&error) {
+            Some(Errno::NOENT) => Ok(Outcome::Done),
+            Some(Errno::LOOP | Errno::NXIO | Errno::OPNOTSUPP) => Ok(Outcome::NotAFile),
+            Some(Errno::ACCESS | Errno::PERM) => {
+                let Some(stat) = self.stat(at, name, path)? else {
+                    return Ok(Outcome::Done);
+                };
+                self.unreadable(path.clone(), &stat, error)?;
+                Ok(Outcome::Done)
+            }
+            _ => Err(self.read_failed(path, error)),
+        }
+    }
+
+    fn copy_file(
+        &mut self,
+        at: At<'_>,
+        name: &CStr,
+        path: &ProjectPath,
+        from: BorrowedFd<'_>,
+        stat: &Stat,
+    ) -> Result<(), CloneError> {
+        let to = if stat.links > 1 {
+            let made = self
+                .task
+                .links
+                .enter(stat, path, || self.create(at, name, path, stat))?;
+            match made {
+                Name::First(to) => to,
+                Name::Again(first) => return self.join(at, name, path, stat, first),
+            }
+        } else {
+            self.create(at, name, path, stat)?
+        };
+        let stat = self.fill_steadily(from, to.as_fd(), path, *stat)?;
+        let copy = self.finish_file(from, to.as_fd(), path, &stat)?;
+        self.bytes += stat.size;
+        self.record(
+            path.clone(),
+            Kind::File,
+            &stat,
+            Presence::Copied(Identity::of(&copy)),
+        );
+        if self.task.order.hashing == Hashing::Every || stat.ctime >= self.task.recent {
+            let hash =
+                contents::hash(&to, &mut self.buffer).map_err(|e| self.write_failed(path, e))?;
+            if let Some(entry) = self.entries.last_mut() {
+                entry.hash = Some(hash);
+            }
+        }
+        Ok(())
+    }
+
+    fn create(
+        &self,
+        at: At<'_>,
+        name: &CStr,
+        path: &ProjectPath,
+        stat: &Stat,
+    ) -> Result<OwnedFd, CloneError> {
+        let mode = Mode::from_raw_mode(attributes::narrow(stat.mode & 0o777));
+        openat(at.to, name, NEW, mode).map_err(|e| self.write_failed(path, e))
+    }
+
+    /// Makes `name` another name of the copy that is at `first`.
+    fn join(
+        &mut self,
+        at: At<'_>,
+        name: &CStr,
+        path: &ProjectPath,
+        stat: &Stat,
+        first: ProjectPath,
+    ) -> Result<(), CloneError> {
+        let write = |source| CloneError::Write {
+            path: self.task.order.destination.join(path),
+            source,
+        };
+        let (parent, first_name) =
+            open_parent(self.task.destination.as_fd(), &first).map_err(|e| write(io_error(e)))?;
+        linkat(&parent, first_name, at.to, name, AtFlags::empty())
+            .map_err(|e| self.write_failed(path, e))?;
+        // What it is in the end is looked up when all names are there.
+        let copy = stat_at(at.to, name).map_err(write)?;
+        self.joined.push(first);
+        self.record(
+            path.clone(),
+            Kind::File,
+            stat,
+            Presence::Copied(Identity::of(&copy)),
+        );
+        Ok(())
+    }
+
+    /// Copies the contents, again when they changed meanwhile; gives what the original was for what was copied.
+    fn fill_steadily(
+        &mut self,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        path: &ProjectPath,
+        mut stat: Stat,
+    ) -> Result<Stat, CloneError> {
+        for attempt in 1..=ATTEMPTS {
+            contents::fill(from, to, &stat, self.task.order.filling, &mut self.buffer).map_err(
+                |e| match e {
+                    Failed::Read(errno) => self.read_failed(path, errno.into()),
+                    Failed::Write(errno) => self.write_failed(path, errno),
+                },
+            )?;
+            let after = stat_fd(from).map_err(|e| self.read_failed(path, e))?;
+            if Identity::of(&after) == Identity::of(&stat) {
+                return Ok(stat);
+            }
+            if attempt < ATTEMPTS {
+                stat = after;
+                ftruncate(to, 0).map_err(|e| self.write_failed(path, e))?;
+                thread::sleep(Duration::from_millis(attempt.into()));
+            }
+        }
+        self.note(path, About::Changing);
+        Ok(stat)
+    }
+
+    /// Gives a filled copy its attributes, times and mode, and says what it is then.
+    fn finish_file(
+        &mut self,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        path: &ProjectPath,
+        stat: &Stat,
+    ) -> Result<Stat, CloneError> {
+        let attributes = attributes::copy(from, to, &mut self.scratch)
+            .map_err(|e| self.write_failed(path, e))?;
+        if attributes == Attributes::Lost {
+            self.note(path, About::LostAttributes);
+        }
+        attributes::set_times(to, stat).map_err(|e| self.write_failed(path, e))?;
+        let copy = self.stat_copy(to, path)?;
+        // A set-id bit lends its owner's rights; on a copy that another one owns it would lend the wrong ones.
+        let set_id = if (copy.uid, copy.gid) == (stat.uid, stat.gid) {
+            0
+        } else {
+            0o6000
+        };
+        let mode = stat.mode & !set_id;
+        if copy.mode == mode {
+            return Ok(copy);
+        }
+        attributes::set_mode(to, mode).map_err(|e| self.write_failed(path, e))?;
+        self.stat_copy(to, path)
+    }
+
+    fn stat_copy(&self, to: BorrowedFd<'_>, path: &ProjectPath) -> Result<Stat, CloneError> {
+        stat_fd(to).map_err(|source| CloneError::Write {
+            path: self.task.order.destination.join(path),
+            source,
+        })
+    }
+
+    fn read_failed(&self, path: &ProjectPath, source: io::Error) -> CloneError {
+        CloneError::Read {
+            path: self.task.order.source.join(path),
+            source,
+        }
+    }
+}
+
+/// Readable as well, because some copies are hashed.
+const NEW: OFlags = OFlags::RDWR
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
