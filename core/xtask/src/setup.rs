@@ -46,7 +46,7 @@ pub(crate) fn everything(around: &Surroundings) -> Result<(), Failure> {
     provide(around, &|_| true)?;
     for tool in TOOLS.iter().filter(|tool| tool.belongs_on(around)) {
         println!(
-            "{} {:<14}{}",
+            "{} {:<17}{}",
             around.paint("32", "ok"),
             tool.name(),
             tool.why

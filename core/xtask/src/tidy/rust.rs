@@ -14,7 +14,7 @@ pub(super) fn check(source: &Source) -> Vec<Violation> {
         first_words(source),
         length(source),
         tabs(source, rust),
-        unsafe_code(source, rust),
+        only_sys_is_unsafe(source, rust),
         platforms(source, rust),
         ambient(source, rust),
     ]
@@ -57,7 +57,7 @@ fn tabs(source: &Source, rust: &Masked) -> Vec<Violation> {
 }
 
 /// Only one crate talks to the kernel in ways that the compiler cannot check.
-fn unsafe_code(source: &Source, rust: &Masked) -> Vec<Violation> {
+fn only_sys_is_unsafe(source: &Source, rust: &Masked) -> Vec<Violation> {
     if source.path.starts_with("core/sys/src/") {
         return Vec::new();
     }
@@ -76,13 +76,18 @@ fn unsafe_code(source: &Source, rust: &Masked) -> Vec<Violation> {
 /// Files and folders that exist for one platform, as their names say.
 const PLATFORM_NAMES: [&str; 4] = ["linux", "darwin", "macos", "seatbelt"];
 
-/// Platforms differ in files of their own; elsewhere only the line that picks the file may ask which one it is.
+/// Platforms differ in files of their own; elsewhere only the line that picks the file may ask which one it is,
+/// and a main, which may exist for one platform only.
 fn platforms(source: &Source, rust: &Masked) -> Vec<Violation> {
     let by_name = source
         .path
         .split('/')
         .any(|name| PLATFORM_NAMES.contains(&name.trim_end_matches(".rs")));
-    if by_name || source.path.starts_with("core/sys/") || source.is_for_developers() {
+    if by_name
+        || source.path.starts_with("core/sys/")
+        || source.is_main()
+        || source.is_for_developers()
+    {
         return Vec::new();
     }
     let picks_a_file = |line: usize| {
@@ -112,7 +117,7 @@ const AMBIENT: [&str; 6] = [
 
 /// Only mains read the environment, the clock and the home; they pass values down.
 fn ambient(source: &Source, rust: &Masked) -> Vec<Violation> {
-    if source.name() == "main.rs" || source.is_for_developers() {
+    if source.is_main() || source.is_for_developers() {
         return Vec::new();
     }
     let of_line = |(line, code): (usize, &str)| {

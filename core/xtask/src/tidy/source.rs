@@ -48,6 +48,11 @@ impl Source {
             || ["build.rs", "tests.rs"].contains(&self.name())
     }
 
+    /// Whether the file is the outermost one of a program.
+    pub(super) fn is_main(&self) -> bool {
+        self.name() == "main.rs" || self.path.contains("/src/bin/")
+    }
+
     pub(super) fn violation(&self, line: usize, message: impl Into<String>) -> Violation {
         Violation {
             path: self.path.clone(),
