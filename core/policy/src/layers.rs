@@ -11,7 +11,7 @@ use std::time::Duration;
 use enclos_paths::AbsPath;
 
 use crate::document::{Document, Effect, Statement};
-use crate::hide::{HidePattern, HideRules};
+use crate::hide::{HidePattern, HidePatternError, HideRules};
 use crate::lending::{LendRefused, Lending, may_lend};
 use crate::origin::{Layer, Origin, Sourced};
 use crate::trust::{Changes, Trust};
@@ -171,6 +171,23 @@ pub enum MergeError {
         #[source]
         source: LendRefused,
     },
+    /// The project lies in a path that is denied.
+    #[error("{origin}: {path} is denied, and the project lies in it")]
+    ProjectDenied {
+        /// Where it is denied.
+        origin: Origin,
+        /// The denied path.
+        path: AbsPath,
+    },
+    /// A path inside the project is denied and cannot be written as a pattern.
+    #[error("{origin}: {source}")]
+    DenyInside {
+        /// Where it is denied.
+        origin: Origin,
+        /// Why not.
+        #[source]
+        source: HidePatternError,
+    },
     /// The hide patterns are too many or too large to be compiled together.
     #[error("the hide patterns of all layers together are too large")]
     Hide {
@@ -259,10 +276,7 @@ impl<'a> Merge<'a> {
                     self.policy.sockets.push(Sourced::new(path, origin));
                 }
             }
-            Statement::Deny(path) => {
-                let path = self.resolve(path, origin);
-                self.policy.deny.push(Sourced::new(path, origin));
-            }
+            Statement::Deny(path) => self.deny(path, origin),
             Statement::Hide(pattern) => self.hide.push(Sourced::new(pattern.clone(), origin)),
             Statement::Pass(name) => {
                 policy
@@ -314,6 +328,21 @@ impl<'a> Merge<'a> {
                 .policy
                 .lent
                 .push(Sourced::new(Lent { path, access }, origin)),
+        }
+    }
+
+    /// A path that is denied inside the project is hidden; a project that is denied itself has no session.
+    fn deny(&mut self, path: &WrittenPath, origin: Origin) {
+        let path = self.resolve(path, origin);
+        if self.places.project.is_within(&path) {
+            self.errors.push(MergeError::ProjectDenied { origin, path });
+        } else if let Some(inner) = path.below(&self.places.project) {
+            match HidePattern::exactly(&inner) {
+                Ok(pattern) => self.hide.push(Sourced::new(pattern, origin)),
+                Err(source) => self.errors.push(MergeError::DenyInside { origin, source }),
+            }
+        } else {
+            self.policy.deny.push(Sourced::new(path, origin));
         }
     }
 
@@ -399,3 +428,6 @@ fn shorten(slot: &mut Option<Sourced<Duration>>, limit: Duration, origin: Origin
         *slot = Some(Sourced::new(limit, origin));
     }
 }
+
+#[cfg(test)]
+mod tests;

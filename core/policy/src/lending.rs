@@ -100,7 +100,7 @@ pub enum LendRefused {
         path: AbsPath,
     },
     /// It is protected, or lies in something that is.
-    #[error("{path} is never lent: {}", .row.what)]
+    #[error("{path} is {}: {}", .row.refuses, .row.what)]
     Protected {
         /// What was to be lent.
         path: AbsPath,
@@ -108,13 +108,25 @@ pub enum LendRefused {
         row: &'static Protected,
     },
     /// Something protected lies in it.
-    #[error("{path} is never lent as a whole, it holds {} ({}); name the folders that the session needs", .row.spot, .row.what)]
+    #[error("{path} is {} as a whole, it holds {} ({}); name the folders that the session needs", .row.refuses, .row.spot, .row.what)]
     HoldsProtected {
         /// What was to be lent.
         path: AbsPath,
         /// The row of the table that protects it.
         row: &'static Protected,
     },
+}
+
+/// The row that `path` is or lies in, for `lending` it.
+pub(crate) fn protected_by(
+    path: &AbsPath,
+    lending: Lending,
+    home: &AbsPath,
+) -> Option<&'static Protected> {
+    match protection(path, lending, home) {
+        Some((row, Relation::Within)) => Some(row),
+        _ => None,
+    }
 }
 
 /// How a path stands to a protected one.
@@ -181,7 +193,8 @@ fn relation(pattern: &[Vec<u8>], path: &[Vec<u8>]) -> Option<Relation> {
     same.then_some(relation)
 }
 
-fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
+/// Compares one name; both are in lower case already.
+pub(crate) fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     let Some(star) = pattern.iter().position(|&b| b == b'*') else {
         return pattern == name;
     };

@@ -6,18 +6,22 @@
 //! whoever enforces it.
 
 mod document;
+mod explain;
 mod flags;
 mod hide;
 mod layers;
 mod lending;
 mod origin;
+mod parcai;
 mod parse;
 mod problem;
 mod protected;
+mod secret_names;
 mod trust;
 mod values;
 
 pub use document::{Document, Effect, Statement};
+pub use explain::{Access, Rule, Shown, Verdict, verdict};
 pub use flags::{FlagError, Flags};
 pub use hide::{EntryKind, HidePattern, HidePatternError, HideRules};
 pub use layers::{
@@ -25,9 +29,11 @@ pub use layers::{
 };
 pub use lending::{LendRefused, Lending, may_lend};
 pub use origin::{Layer, Origin, Sourced};
+pub use parcai::{ParcaiError, from_parcai};
 pub use parse::{VERSION, parse};
 pub use problem::{ParseError, Problem, ProblemKind};
 pub use protected::{PROTECTED, Protected, Refuses, SOCKETS, Spot};
+pub use secret_names::{SECRET_FILES, SecretFile, SecretKind, secret_file};
 pub use trust::{Changes, Trust, TrustHash, TrustHashError};
 pub use values::{
     CloneMethod, EnvName, EnvNameError, EnvValue, EnvValueError, History, Local, Network, OnExit,

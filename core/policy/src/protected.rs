@@ -49,6 +49,15 @@ pub enum Refuses {
     Writing,
 }
 
+impl fmt::Display for Refuses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::All => "never lent",
+            Self::Writing => "never lent for writing",
+        })
+    }
+}
+
 const fn home(path: &'static str, what: &'static str, source: &'static str) -> Protected {
     Protected {
         spot: Spot::Home(path),
