@@ -232,8 +232,8 @@ named! {
     CloneMethod {
         /// The best one that the file system offers and that keeps every promise.
         Auto = "auto",
-        /// `clonefile` of APFS.
-        Apfs = "apfs",
+        /// The whole folder in one call, on APFS.
+        Clonefile = "clonefile",
         /// A reflink per file.
         Reflink = "reflink",
         /// Tracked and not ignored files copied, heavy ignored folders overlaid.

@@ -126,7 +126,7 @@ write = [1, true, ""]
 hide = ["!x", "a[", "../y"]
 deny = ["~root/x"]
 [clone]
-method = "clonefile"
+method = "rsync"
 scope = "Folder"
 [session]
 on_exit = "aply"
@@ -146,7 +146,7 @@ idle = 30
     .enclos.toml:8:15: `files.hide`: `a[` is not a pattern
     .enclos.toml:8:21: `files.hide`: `../y` is not below the project; `files.deny` is for paths outside
     .enclos.toml:9:9: `files.deny`: ~root/x names another person's home; write the whole path
-    .enclos.toml:11:10: `clone.method` cannot be "clonefile"; allowed are "auto", "apfs", "reflink", "hybrid", "overlay" and "copy"
+    .enclos.toml:11:10: `clone.method` cannot be "rsync"; allowed are "auto", "clonefile", "reflink", "hybrid", "overlay" and "copy"
     .enclos.toml:12:9: `clone.scope` cannot be "Folder"; did you mean "folder"?
     .enclos.toml:14:11: `session.on_exit` cannot be "aply"; did you mean "apply"?
     .enclos.toml:16:8: `limits.time` cannot be "4 hours"; write a length of time such as "90s", "45m" or "1h30m"
