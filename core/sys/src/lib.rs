@@ -5,16 +5,17 @@
 
 #[cfg(target_os = "linux")]
 pub mod children;
+pub mod ctty;
 #[cfg(target_os = "linux")]
 pub mod inherit;
 #[cfg(target_os = "linux")]
 pub mod landlock;
 #[cfg(target_os = "linux")]
 pub mod namespaces;
+pub mod open;
+pub mod peer;
 #[cfg(target_os = "linux")]
 pub mod seccomp;
 #[cfg(target_os = "linux")]
 pub mod spawn;
-pub mod open;
-pub mod peer;
 pub mod stat;
