@@ -1,5 +1,7 @@
 //! Who is at the other end of a Unix socket.
 
+#![allow(unsafe_code, reason = "this file is the safe wrapper")]
+
 use std::io;
 use std::os::fd::AsFd;
 
@@ -23,8 +25,13 @@ fn of(socket: impl AsFd) -> io::Result<u32> {
     use std::os::fd::AsRawFd;
     let (mut uid, mut gid) = (0, 0);
     // SAFETY: the descriptor is open for the length of the call and both pointers are to live integers.
-    let result = unsafe { libc::getpeereid(socket.as_fd().as_raw_fd(), &raw mut uid, &raw mut gid) };
-    if result == 0 { Ok(uid) } else { Err(io::Error::last_os_error()) }
+    let result =
+        unsafe { libc::getpeereid(socket.as_fd().as_raw_fd(), &raw mut uid, &raw mut gid) };
+    if result == 0 {
+        Ok(uid)
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 #[cfg(test)]
