@@ -1,10 +1,14 @@
 //! What the folder and its copy looked like at the start, entry by entry.
 
+mod on_disk;
+
 use std::path::PathBuf;
 
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_sys::stat::Stat;
+
+pub use self::on_disk::BaselineError;
 
 /// What tells one state of a file from another without reading it.
 ///

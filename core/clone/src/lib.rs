@@ -17,7 +17,7 @@ mod request;
 mod tree;
 mod trust;
 
-pub use baseline::{Baseline, Entry, Identity, Kind, Presence, Skipped};
+pub use baseline::{Baseline, BaselineError, Entry, Identity, Kind, Presence, Skipped};
 pub use clone::clone;
 pub use method::{FallBack, Method, MethodUsed, UnknownMethod};
 pub use request::{

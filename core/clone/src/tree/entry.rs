@@ -48,8 +48,14 @@ pub(super) enum Outcome {
     NotAFile,
 }
 
+/// Whether a file stood still while it was copied.
+enum Settled {
+    Yes,
+    No,
+}
+
 /// How often a file that changes while it is copied is copied again.
-const ATTEMPTS: u32 = 5;
+const ATTEMPTS: u64 = 5;
 
 impl Worker<'_> {
     /// Copies the regular file `name`.
@@ -118,7 +124,7 @@ impl Worker<'_> {
         } else {
             self.create(at, name, path, stat)?
         };
-        let stat = self.fill_steadily(from, to.as_fd(), path, *stat)?;
+        let (stat, hash) = self.fill_steadily(from, to.as_fd(), path, *stat)?;
         let copy = self.finish_file(from, to.as_fd(), path, &stat)?;
         self.bytes += stat.size;
         self.record(
@@ -127,12 +133,8 @@ impl Worker<'_> {
             &stat,
             Presence::Copied(Identity::of(&copy)),
         );
-        if self.task.order.hashing == Hashing::Every || stat.ctime >= self.task.recent {
-            let hash =
-                contents::hash(&to, &mut self.buffer).map_err(|e| self.write_failed(path, e))?;
-            if let Some(entry) = self.entries.last_mut() {
-                entry.hash = Some(hash);
-            }
+        if let Some(entry) = self.entries.last_mut() {
+            entry.hash = hash;
         }
         Ok(())
     }
@@ -177,33 +179,68 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Copies the contents, again when they changed meanwhile; gives what the original was for what was copied.
+    /// Copies the contents, again when they changed meanwhile; gives what the original was for what was copied, and
+    /// the hash where one is wanted.
     fn fill_steadily(
         &mut self,
         from: BorrowedFd<'_>,
         to: BorrowedFd<'_>,
         path: &ProjectPath,
         mut stat: Stat,
-    ) -> Result<Stat, CloneError> {
-        for attempt in 1..=ATTEMPTS {
+    ) -> Result<(Stat, Option<[u8; 32]>), CloneError> {
+        let mut attempt = 1;
+        loop {
             contents::fill(from, to, &stat, self.task.order.filling, &mut self.buffer).map_err(
                 |e| match e {
                     Failed::Read(errno) => self.read_failed(path, errno.into()),
                     Failed::Write(errno) => self.write_failed(path, errno),
                 },
             )?;
-            let after = stat_fd(from).map_err(|e| self.read_failed(path, e))?;
-            if Identity::of(&after) == Identity::of(&stat) {
-                return Ok(stat);
+            let hash = self
+                .wants_hash(&stat)
+                .then(|| contents::hash(to, &mut self.buffer))
+                .transpose();
+            let hash = hash.map_err(|e| self.write_failed(path, e))?;
+            let settled = self
+                .is_settled(from, &stat, hash)
+                .map_err(|e| self.read_failed(path, e))?;
+            if let Settled::Yes = settled {
+                return Ok((stat, hash));
             }
-            if attempt < ATTEMPTS {
-                stat = after;
-                ftruncate(to, 0).map_err(|e| self.write_failed(path, e))?;
-                thread::sleep(Duration::from_millis(attempt.into()));
+            if attempt == ATTEMPTS {
+                self.note(path, About::Changing);
+                return Ok((stat, hash));
             }
+            thread::sleep(Duration::from_millis(attempt));
+            attempt += 1;
+            stat = stat_fd(from).map_err(|e| self.read_failed(path, e))?;
+            ftruncate(to, 0).map_err(|e| self.write_failed(path, e))?;
         }
-        self.note(path, About::Changing);
-        Ok(stat)
+    }
+
+    fn wants_hash(&self, stat: &Stat) -> bool {
+        self.task.order.hashing == Hashing::Every || stat.ctime >= self.task.recent
+    }
+
+    /// Whether the original is still what `stat` says, and holds what has `hash`.
+    ///
+    /// A write moves the times when it begins, and the clock stands still within a tick, so a file that was just
+    /// changed is read a second time.
+    fn is_settled(
+        &mut self,
+        from: BorrowedFd<'_>,
+        stat: &Stat,
+        hash: Option<[u8; 32]>,
+    ) -> io::Result<Settled> {
+        if stat.ctime >= self.task.recent && hash != Some(contents::hash(from, &mut self.buffer)?) {
+            return Ok(Settled::No);
+        }
+        let after = stat_fd(from)?;
+        Ok(if Identity::of(&after) == Identity::of(stat) {
+            Settled::Yes
+        } else {
+            Settled::No
+        })
     }
 
     /// Gives a filled copy its attributes, times and mode, and says what it is then.
