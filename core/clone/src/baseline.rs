@@ -9,6 +9,7 @@ use enclos_paths::ProjectPath;
 use enclos_sys::stat::Stat;
 
 pub use self::on_disk::BaselineError;
+use crate::changes::Side;
 
 /// What tells one state of a file from another without reading it.
 ///
@@ -105,6 +106,20 @@ pub struct Entry {
     pub hash: Option<[u8; 32]>,
 }
 
+impl Entry {
+    /// Whether `mode` on `side` is the mode that this entry had there.
+    ///
+    /// A copy may lack the set-id bits of the original: they would lend the rights of whoever made the copy.
+    #[must_use]
+    pub fn has_mode(&self, mode: u32, side: Side) -> bool {
+        const SET_ID: u32 = 0o6000;
+        match side {
+            Side::Original => mode == self.mode,
+            Side::Copy => mode & !SET_ID == self.mode & !SET_ID && mode & SET_ID & !self.mode == 0,
+        }
+    }
+}
+
 /// Every entry of a folder and of its copy at the start of a session, sorted by path.
 ///
 /// The file on disk is private to this module: it has a magic, a version and a checksum, and one that is unknown or
@@ -123,11 +138,13 @@ impl Baseline {
     /// The entry at `path`, if there was one.
     #[must_use]
     pub fn get(&self, path: &ProjectPath) -> Option<&Entry> {
-        let at = self
-            .entries
-            .binary_search_by(|entry| entry.path.cmp(path))
-            .ok()?;
-        self.entries.get(at)
+        self.entries.get(self.index_of(path)?)
+    }
+
+    /// The index of the entry at `path`, if there was one.
+    #[must_use]
+    pub fn index_of(&self, path: &ProjectPath) -> Option<usize> {
+        self.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()
     }
 
     /// The part of `entries` that lies strictly below `folder`; all of them for `None`.

@@ -45,7 +45,7 @@ pub fn clone(request: &CloneRequest<'_>) -> Result<Cloned, CloneError> {
         destination: request.destination,
         filling,
         instead: place.instead,
-        leave_out_unreadable: request.leave_out_unreadable,
+        leave_out: request.leave_out,
         hashing: place.hashing,
         progress: request.progress,
     };

@@ -5,6 +5,7 @@
 //! reading contents. Cloning never writes to the original and never leaves a half-made clone that looks whole.
 
 mod baseline;
+mod changes;
 mod clone;
 mod listing;
 mod measure;
@@ -13,13 +14,16 @@ mod outward;
 mod place;
 mod queue;
 mod reflink;
+mod refuse;
 mod request;
 mod tree;
 mod trust;
 
 pub use baseline::{Baseline, BaselineError, Entry, Identity, Kind, Presence, Skipped};
+pub use changes::{Candidate, Difference, Now, ScanError, Side, changes};
 pub use clone::clone;
 pub use method::{FallBack, Method, MethodUsed, UnknownMethod};
+pub use refuse::{Refusal, refuse};
 pub use request::{
     About, CloneError, CloneRequest, Cloned, Decision, LeaveOut, Note, Overlaid, Progress, Quiet,
 };

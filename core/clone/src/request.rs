@@ -28,7 +28,7 @@ pub struct CloneRequest<'a> {
     /// Folders that are never entered wherever they lie, such as our own store below the project.
     pub keep_out: &'a [AbsPath],
     /// What to do with entries that cannot be read.
-    pub leave_out_unreadable: LeaveOut,
+    pub leave_out: LeaveOut,
     /// Told how far it is, and asked before bytes are copied although a cheaper way was wanted.
     pub progress: &'a dyn Progress,
 }

@@ -40,6 +40,7 @@ use crate::request::Note;
 use crate::request::Progress;
 
 pub(crate) use self::contents::Filling;
+pub(crate) use self::contents::hash;
 use self::folder::Worker;
 use self::links::Links;
 
@@ -54,7 +55,7 @@ pub(crate) struct Order<'a> {
     /// What happens to some entries instead of being copied.
     pub(crate) instead: HashMap<ProjectPath, Instead>,
     /// What to do with what cannot be read.
-    pub(crate) leave_out_unreadable: LeaveOut,
+    pub(crate) leave_out: LeaveOut,
     /// Which files are hashed.
     pub(crate) hashing: Hashing,
     /// Told how far it is.

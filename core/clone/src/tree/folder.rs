@@ -382,7 +382,7 @@ impl<'t> Worker<'t> {
         stat: &Stat,
         source: io::Error,
     ) -> Result<(), CloneError> {
-        match self.task.order.leave_out_unreadable {
+        match self.task.order.leave_out {
             LeaveOut::Nothing => Err(CloneError::Unreadable {
                 path: self.task.order.source.join(&path),
                 source,

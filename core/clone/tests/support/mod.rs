@@ -124,7 +124,7 @@ pub fn clone_with(
         method,
         hidden: options.hidden,
         keep_out: options.keep_out,
-        leave_out_unreadable: options.leave_out,
+        leave_out: options.leave_out,
         progress: options.progress,
     })
 }
