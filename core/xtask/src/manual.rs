@@ -103,8 +103,8 @@ fn overview(around: &Surroundings) -> String {
         let _ = writeln!(text, "  {name}{}", topic.summary());
     }
     text.push_str(
-        "\nEach command installs what it lacks on Debian when it is root or CI=true; elsewhere it prints the line\n\
-         to type. `cargo xtask help COMMAND` says more.\n",
+        "\nOn Debian, as root or with CI=true, each command installs what it lacks; elsewhere it prints the\n\
+         line to type. `cargo xtask help COMMAND` says more.\n",
     );
     text
 }
@@ -116,11 +116,12 @@ fn page(topic: Topic, around: &Surroundings) -> String {
 }
 
 const RUN: &str = "\
-Builds `enclos` in release and runs `enclos run FOLDER -- COMMAND`: FOLDER is cloned, COMMAND works in the copy, and you
-decide what comes back. Without a COMMAND your shell is started.
+Builds `enclos` in release and runs `enclos run FOLDER -- COMMAND`: FOLDER is cloned, COMMAND works in
+the copy, and you decide what comes back. Without a COMMAND your shell is started.
 
-Without a FOLDER it shows the whole thing on a small project that it makes in a temporary folder: a scripted agent
-edits, adds, deletes and commits, then the changes are shown and the commands that apply, undo or discard them.";
+Without a FOLDER it shows the whole thing on a small project that it makes in a temporary folder: a
+scripted agent edits, adds, deletes and commits, then the changes are shown, and the commands that
+apply, undo or discard them.";
 
 const TEST: &str = "\
 In this order, stopping at the first that fails:
@@ -131,31 +132,32 @@ In this order, stopping at the first that fails:
   macOS types   cargo xtask check-macos
   tests         cargo test --workspace, all of them even when some fail
 
-The last line is the sum over all test programs: `N passed, N failed`. For one crate, `cargo test -p enclos-NAME`
-is faster.";
+The last line is the sum over all test programs: `N passed, N failed`. For one crate,
+`cargo test -p enclos-NAME` is faster.";
 
 const TIDY: &str = "\
-Checks what a compiler does not: which crate may use which, where `unsafe`, `cfg(target_os)`, the clock and the
-environment may appear, the length of files, their first comment, names that say nothing, notes to oneself, trailing
-white space, dependencies that are not from the registry. Each rule is a function in core/xtask/src/tidy with a test
-that plants its violation.";
+Checks what a compiler does not: which crate may use which; where `unsafe`, `cfg(target_os)`, the
+clock and the environment may appear; the length of files and their first words; names that say
+nothing; notes to oneself; white space at line ends; where dependencies come from. Each rule is a
+function in core/xtask/src/tidy with a test that plants its violation.";
 
 const CHECK_MACOS: &str = "\
-Type-checks the whole workspace for aarch64-apple-darwin with a compiler from Debian that carries the sources of its
-standard library. Nothing is linked and nothing runs: a stand-in C compiler writes empty objects. Warnings in our own
-crates are errors. Build outputs go to $ENCLOS_CACHE, $XDG_CACHE_HOME/enclos or ~/.cache/enclos, so that only the first
-run takes minutes.
+Type-checks the whole workspace for aarch64-apple-darwin with a compiler from Debian that carries the
+sources of its standard library. Nothing is linked and nothing runs: a stand-in C compiler writes empty
+objects. Warnings in our own crates are errors. Build outputs go to $ENCLOS_CACHE,
+$XDG_CACHE_HOME/enclos or ~/.cache/enclos, so that only the first run takes minutes.
 
   --no-tests    leave out tests, examples and benches";
 
 const BENCH: &str = "\
-Builds in release, makes an XFS file system in a file (as root), and runs each JOB and its baseline in turns, so that
-both see the same machine. Prints medians, the ratio, and what the ratio must be.
+Builds in release, makes an XFS file system in a file (as root), and runs each JOB and its baseline in
+turns, so that both see the same machine. Prints medians, the ratio, and what the ratio must be. Leave
+both cores alone meanwhile.
 
-  JOB           clone, find, start, apply, apply-busy, discard, build; all without one
+  JOB           start, clone, clone-again, build, find, apply, apply-busy, discard; all without one
   --runs N      how often each is measured, 7 without it";
 
 const SETUP: &str = "\
-Looks for every program that the other commands need; they do the same for what they need themselves. On Debian, as
-root or with CI=true, what is missing is installed by apt-get; otherwise the line that installs it is printed and the
-exit code is 1.";
+Looks for every program that the other commands need; they do the same for what they need themselves.
+On Debian, as root or with CI=true, what is missing is installed by apt-get, npm and rustup; otherwise
+the line that installs it is printed and the exit code is 1.";

@@ -1,0 +1,72 @@
+//! A file system with reflinks in a file, for the time of a measurement.
+
+use std::fs;
+use std::fs::File;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::step::capture;
+
+/// Sparse, so what is not written costs nothing.
+const BYTES: u64 = 16 << 30;
+
+/// An XFS file system, unmounted and removed when this is dropped.
+pub(crate) struct Disk {
+    folder: PathBuf,
+    mounted: PathBuf,
+}
+
+impl Disk {
+    /// Makes and mounts one below `temp`.
+    ///
+    /// # Errors
+    /// The file cannot be made, or `mkfs.xfs` or `mount` fails.
+    pub(crate) fn make(temp: &Path) -> Result<Self, Failure> {
+        let folder = temp.join(format!("enclos-bench-{}", std::process::id()));
+        let mounted = folder.join("disk");
+        let image = folder.join("image");
+        let failed = |source| Failure::File {
+            path: image.clone(),
+            source,
+        };
+        fs::create_dir_all(&mounted).map_err(failed)?;
+        let disk = Self {
+            folder: folder.clone(),
+            mounted,
+        };
+        File::create(&image)
+            .and_then(|file| file.set_len(BYTES))
+            .map_err(failed)?;
+        capture(
+            Command::new("mkfs.xfs")
+                .args(["-q", "-m", "reflink=1"])
+                .arg(&image),
+        )?;
+        capture(
+            Command::new("mount")
+                .args(["-o", "loop"])
+                .arg(&image)
+                .arg(&disk.mounted),
+        )?;
+        Ok(disk)
+    }
+
+    /// Its root.
+    pub(crate) fn path(&self) -> &Path {
+        &self.mounted
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Lazily: what a failed job left running must not keep the mount for good.
+        let _ = Command::new("umount")
+            .arg("--lazy")
+            .arg(&self.mounted)
+            .output();
+        let _ = fs::remove_file(self.folder.join("image"));
+        let _ = fs::remove_dir(&self.mounted).and_then(|()| fs::remove_dir(&self.folder));
+    }
+}
