@@ -14,6 +14,7 @@
 mod apply;
 mod approval;
 mod change;
+mod diff;
 mod fault;
 mod held;
 mod hunk;
@@ -21,6 +22,7 @@ mod ignored;
 mod recover;
 pub mod scan;
 mod source;
+mod text;
 mod undo;
 
 pub use apply::{Applied, ApplyError, Lost, Outcome, RecordId, Stopped};
