@@ -39,7 +39,11 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "enclos-review",
         ],
     ),
-    ("enclos-api", &["enclos-paths", "enclos-session"]),
+    // The front door turns what a review found into what goes over a wire.
+    (
+        "enclos-api",
+        &["enclos-paths", "enclos-review", "enclos-session"],
+    ),
     // The command also is the supervisor and the stage, which it hands on to the session.
     ("enclos", &["enclos-paths", "enclos-session", "enclos-api"]),
     ("enclos-testkit", &["enclos-paths", "enclos-sys"]),

@@ -34,10 +34,16 @@ const READS_THE_MACHINE: [(&str, &str); 2] = [
 ];
 
 /// Files that ask which platform they are on all the same, each with its reason.
-const ASKS_FOR_THE_PLATFORM: [(&str, &str); 1] = [(
-    "core/cli/src/environment.rs",
-    "where a person's files lie is all that differs",
-)];
+const ASKS_FOR_THE_PLATFORM: [(&str, &str); 2] = [
+    (
+        "core/clone/src/listing.rs",
+        "only one kernel fills the buffer that is kept between folders",
+    ),
+    (
+        "core/sandbox/src/lend/mod.rs",
+        "the one place where the platform becomes a value for planners",
+    ),
+];
 
 fn is_in(table: &[(&str, &str)], source: &Source) -> bool {
     table.iter().any(|(path, _)| *path == source.path)
@@ -98,8 +104,8 @@ fn only_sys_is_unsafe(source: &Source, rust: &Masked) -> Vec<Violation> {
 /// Files and folders that exist for one platform, as their names say.
 const PLATFORM_NAMES: [&str; 4] = ["linux", "darwin", "macos", "seatbelt"];
 
-/// Platforms differ in files of their own; elsewhere only the line that picks the file may ask which one it is,
-/// and a main, which may exist for one platform only.
+/// Platforms differ in files of their own, or in small items side by side: never inside of a function, where nobody
+/// sees that half of it is not compiled. A main may exist for one platform only.
 fn platforms(source: &Source, rust: &Masked) -> Vec<Violation> {
     let by_name = source
         .path
@@ -113,19 +119,27 @@ fn platforms(source: &Source, rust: &Masked) -> Vec<Violation> {
     {
         return Vec::new();
     }
-    let picks_a_file = |line: usize| {
-        let item = rust.lines[line - 1..]
-            .iter()
-            .map(|code| code.trim())
-            .find(|code| !code.is_empty() && !code.starts_with('#'));
-        item.is_some_and(|item| has_word(item, "mod") || has_word(item, "use"))
-    };
-    let bad = rust
-        .shipped()
-        .filter(|(line, code)| has_word(code, "target_os") && !picks_a_file(*line));
-    let message = "`target_os` outside of linux.rs and darwin.rs: only a `mod` or `use` may depend on it here";
+    let bad = rust.shipped().filter(|(line, code)| {
+        has_word(code, "target_os") && !chooses_an_item(&rust.lines[line - 1..])
+    });
+    let message =
+        "`target_os` inside of a function or type: use linux.rs and darwin.rs, or twin functions";
     bad.map(|(line, _)| source.violation(line, message))
         .collect()
+}
+
+/// Whether the attribute in the first line belongs to a whole item.
+fn chooses_an_item(lines: &[String]) -> bool {
+    let is_attribute = |code: &str| code.is_empty() || code.starts_with('#');
+    let item = lines
+        .iter()
+        .map(|code| code.trim())
+        .find(|code| !is_attribute(code));
+    let items = [
+        "mod", "use", "fn", "const", "static", "type", "struct", "enum", "impl",
+    ];
+    lines[0].trim_start().starts_with('#')
+        && item.is_some_and(|item| items.iter().any(|word| has_word(item, word)))
 }
 
 /// What reads the machine behind its caller's back.
@@ -229,21 +243,25 @@ mod tests {
     }
 
     #[test]
-    fn platforms_may_pick_files_and_nothing_else() {
-        let branch = "#[cfg(target_os = \"linux\")]\nfn f() {}\n";
-        assert_eq!(lines("core/clone/src/lib.rs", branch), [2]);
-        assert_eq!(
-            lines(
-                "core/clone/src/lib.rs",
-                "if cfg!(target_os = \"linux\") {}\n"
-            ),
-            [2]
-        );
-        assert_eq!(lines("core/clone/src/linux.rs", branch), NONE);
-        assert_eq!(lines("core/sandbox/src/seatbelt/plan.rs", branch), NONE);
-        assert_eq!(lines("core/sys/src/lib.rs", branch), NONE);
-        let picks = "#[cfg(target_os = \"linux\")]\n#[path = \"linux.rs\"]\nmod os;\n";
-        assert_eq!(lines("core/clone/src/lib.rs", picks), NONE);
+    fn platforms_differ_in_files_and_items() {
+        let field = "struct S {\n    #[cfg(target_os = \"linux\")]\n    f: u8,\n}\n";
+        assert_eq!(lines("core/clone/src/lib.rs", field), [3]);
+        let branch = "fn f() {\n    if cfg!(target_os = \"linux\") {}\n}\n";
+        assert_eq!(lines("core/clone/src/lib.rs", branch), [3]);
+        for path in [
+            "clone/src/linux.rs",
+            "sandbox/src/seatbelt/plan.rs",
+            "sys/src/lib.rs",
+        ] {
+            assert_eq!(lines(&format!("core/{path}"), branch), NONE, "{path}");
+        }
+        for item in [
+            "#[path = \"linux.rs\"]\nmod os;\n",
+            "pub(crate) fn f() {}\n",
+        ] {
+            let picks = format!("#[cfg(target_os = \"linux\")]\n{item}");
+            assert_eq!(lines("core/clone/src/lib.rs", &picks), NONE, "{item}");
+        }
     }
 
     #[test]
