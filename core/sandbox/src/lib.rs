@@ -8,6 +8,7 @@
 
 pub mod enforcement;
 pub mod jail;
+pub mod lend;
 pub mod linux;
 
 pub use enforcement::{Enforcement, Gap, Level};
