@@ -101,12 +101,30 @@ impl Arena {
         capture(Command::new("sync").arg("-f").arg(&self.disk)).map(drop)
     }
 
-    /// Deletes what discarded sessions left, so that no deletion runs beside the next measurement.
+    /// Deletes what discarded sessions left, and waits for it: no deletion may run beside the next measurement.
     ///
     /// # Errors
-    /// The product fails.
+    /// The product fails, or what it left running does not end.
     pub(crate) fn clean(&self) -> Result<(), Failure> {
-        self.timed(&mut self.enclos(&["clean"])).map(drop)
+        self.timed(&mut self.enclos(&["clean"]))?;
+        let end = Instant::now() + Duration::from_secs(60);
+        while self.is_running() {
+            if Instant::now() > end {
+                return Err(Failure::Bench("a process of enclos does not end"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Whether any process executes the release build.
+    fn is_running(&self) -> bool {
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let executables =
+            processes.filter_map(|process| fs::read_link(process.path().join("exe")).ok());
+        executables
+            .into_iter()
+            .any(|executable| executable == self.enclos)
     }
 
     /// Discards a session and deletes what it left.

@@ -88,6 +88,18 @@ pub(super) const TOOLS: &[Tool] = &[
         "another file system with reflinks",
     ),
     tool(
+        Found::Program("mkfs.ext4"),
+        Get::Apt(&["e2fsprogs"]),
+        &[Test],
+        "a file system without reflinks",
+    ),
+    tool(
+        Found::Program("setfacl"),
+        Get::Apt(&["acl"]),
+        &[Test],
+        "access lists, which copies must keep",
+    ),
+    tool(
         Found::Program("rsync"),
         Get::AptOrBrew("rsync", "rsync"),
         &[Test, Bench],
