@@ -144,7 +144,9 @@ impl Baseline {
     /// The index of the entry at `path`, if there was one.
     #[must_use]
     pub fn index_of(&self, path: &ProjectPath) -> Option<usize> {
-        self.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()
+        self.entries
+            .binary_search_by(|entry| entry.path.cmp(path))
+            .ok()
     }
 
     /// The part of `entries` that lies strictly below `folder`; all of them for `None`.

@@ -77,6 +77,9 @@ pub struct Now {
 /// In which way a candidate differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Difference {
+    /// It is a folder that cannot be entered, for lack of a right or because something is mounted there. Nothing is
+    /// known about what lies below, and nothing below is among the candidates.
+    Closed,
     /// It was not there, or not in the copy: then its entry says that it was skipped.
     Added,
     /// It is not there any more.
@@ -87,9 +90,6 @@ pub enum Difference {
     Contents,
     /// Its mode, owner or group differs, and its contents certainly do not.
     Metadata,
-    /// It is a folder that cannot be entered, for lack of a right or because something is mounted there. Nothing is
-    /// known about what lies below, and nothing below is among the candidates.
-    Closed,
 }
 
 /// Why a tree could not be compared.
@@ -122,8 +122,15 @@ pub enum ScanError {
 ///
 /// # Errors
 /// When the folder or something in it cannot be looked at. What vanishes meanwhile is no error.
-pub fn changes(baseline: &Baseline, root: &AbsPath, side: Side) -> Result<Vec<Candidate>, ScanError> {
-    let failed = |source| ScanError::Root { folder: root.clone(), source };
+pub fn changes(
+    baseline: &Baseline,
+    root: &AbsPath,
+    side: Side,
+) -> Result<Vec<Candidate>, ScanError> {
+    let failed = |source| ScanError::Root {
+        folder: root.clone(),
+        source,
+    };
     let opened = open_root(root).map_err(|e| failed(io_error(e)))?;
     let device = stat_fd(&opened).map_err(failed)?.dev;
     let task = Task {
@@ -140,10 +147,28 @@ pub fn changes(baseline: &Baseline, root: &AbsPath, side: Side) -> Result<Vec<Ca
     // The root is no entry, so nothing says whether it moved; it is the first to be listed.
     let jobs = ranges.rev().chain([Job::List(Place::ROOT)]).collect();
     let workers = queue::run(jobs, crew)?;
-    let mut found: Vec<Candidate> = workers.into_iter().flat_map(|worker| worker.found).collect();
+    let mut found: Vec<Candidate> = workers
+        .into_iter()
+        .flat_map(|worker| worker.found)
+        .collect();
     found.sort_by(|a, b| (&a.path, a.difference).cmp(&(&b.path, b.difference)));
     found.dedup_by(|a, b| a.path == b.path);
+    forget_below_closed(&mut found);
     Ok(found)
+}
+
+/// What lies below a folder that cannot be entered was looked at too late or too early to say anything.
+fn forget_below_closed(found: &mut Vec<Candidate>) {
+    let closed = found.iter().filter(|c| c.difference == Difference::Closed);
+    let closed: HashSet<ProjectPath> = closed.map(|c| c.path.clone()).collect();
+    if closed.is_empty() {
+        return;
+    }
+    let is_below_closed = |path: &ProjectPath| {
+        std::iter::successors(path.parent(), ProjectPath::parent)
+            .any(|folder| closed.contains(&folder))
+    };
+    found.retain(|candidate| !is_below_closed(&candidate.path));
 }
 
 /// How many entries a worker takes at once: enough to share the open folder, few enough to share the work.
@@ -191,7 +216,10 @@ impl Task<'_> {
     }
 
     fn look_failed(&self, path: &ProjectPath, source: io::Error) -> ScanError {
-        ScanError::Look { path: self.path.join(path), source }
+        ScanError::Look {
+            path: self.path.join(path),
+            source,
+        }
     }
 }
 
@@ -203,15 +231,20 @@ struct Devices {
 
 impl Devices {
     fn new(baseline: &Baseline, side: Side, now: u64) -> Self {
-        let recorded = baseline.entries.iter().filter_map(|entry| match (side, &entry.presence) {
-            (Side::Original, Presence::Copied(_)) => Some(entry.original.dev),
-            (Side::Copy, Presence::Copied(copy)) => Some(copy.dev),
-            _ => None,
-        });
+        let recorded = baseline
+            .entries
+            .iter()
+            .filter_map(|entry| match (side, &entry.presence) {
+                (Side::Original, Presence::Copied(_)) => Some(entry.original.dev),
+                (Side::Copy, Presence::Copied(copy)) => Some(copy.dev),
+                _ => None,
+            });
         let devices: HashSet<u64> = recorded.collect();
         let mut devices = devices.into_iter();
         match (devices.next(), devices.next()) {
-            (Some(then), None) if then != now => Self { renumbered: Some((then, now)) },
+            (Some(then), None) if then != now => Self {
+                renumbered: Some((then, now)),
+            },
             _ => Self { renumbered: None },
         }
     }
@@ -220,7 +253,12 @@ impl Devices {
     fn is_same(&self, recorded: &Identity, stat: &Stat) -> bool {
         let now = Identity::of(stat);
         match self.renumbered {
-            Some((then, new)) if recorded.dev == then && now.dev == new => now == Identity { dev: new, ..*recorded },
+            Some((then, new)) if recorded.dev == then && now.dev == new => {
+                now == Identity {
+                    dev: new,
+                    ..*recorded
+                }
+            }
             _ => now == *recorded,
         }
     }

@@ -16,6 +16,7 @@ mod queue;
 mod reflink;
 mod refuse;
 mod request;
+mod settle;
 mod tree;
 mod trust;
 

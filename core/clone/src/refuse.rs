@@ -16,7 +16,9 @@ pub enum Refusal {
         folder: AbsPath,
     },
     /// It holds the settings and data of all programs.
-    #[error("{folder} holds the settings and data of programs, which is no project; choose a folder in it")]
+    #[error(
+        "{folder} holds the settings and data of programs, which is no project; choose a folder in it"
+    )]
     Settings {
         /// The folder.
         folder: AbsPath,
@@ -42,16 +44,56 @@ const SETTINGS: [&str; 4] = [".config", ".local", ".cache", "Library"];
 
 /// Refused themselves. A project may well lie below.
 const SYSTEM: [&str; 32] = [
-    "/Applications", "/Library", "/Network", "/Volumes", "/cores", "/etc", "/lost+found", "/media", "/mnt", "/nix",
-    "/nix/store", "/opt", "/private", "/private/etc", "/private/tmp", "/private/var", "/root", "/run", "/run/user",
-    "/snap", "/srv", "/tmp", "/usr", "/usr/include", "/usr/libexec", "/usr/local", "/usr/share", "/usr/src", "/var",
-    "/var/lib", "/var/log", "/var/tmp",
+    "/Applications",
+    "/Library",
+    "/Network",
+    "/Volumes",
+    "/cores",
+    "/etc",
+    "/lost+found",
+    "/media",
+    "/mnt",
+    "/nix",
+    "/nix/store",
+    "/opt",
+    "/private",
+    "/private/etc",
+    "/private/tmp",
+    "/private/var",
+    "/root",
+    "/run",
+    "/run/user",
+    "/snap",
+    "/srv",
+    "/tmp",
+    "/usr",
+    "/usr/include",
+    "/usr/libexec",
+    "/usr/local",
+    "/usr/share",
+    "/usr/src",
+    "/var",
+    "/var/lib",
+    "/var/log",
+    "/var/tmp",
 ];
 
 /// Refused with everything below.
 const SYSTEM_AND_BELOW: [&str; 14] = [
-    "/System", "/bin", "/boot", "/dev", "/lib", "/lib32", "/lib64", "/proc", "/sbin", "/sys", "/usr/bin", "/usr/lib",
-    "/usr/lib64", "/usr/sbin",
+    "/System",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/proc",
+    "/sbin",
+    "/sys",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/sbin",
 ];
 
 /// Refuses what is never cloned: the root, `home` and what holds it, what belongs to the system, and all that has to
@@ -61,19 +103,37 @@ const SYSTEM_AND_BELOW: [&str; 14] = [
 /// Says which rule the folder breaks.
 pub fn refuse(folder: &AbsPath, home: &AbsPath, ours: &[AbsPath]) -> Result<(), Refusal> {
     let path = folder.as_path();
-    let homes = [path == "/", path == "/home", path == "/Users", path == "/var/home", home.is_within(folder)];
+    let homes = [
+        path == "/",
+        path == "/home",
+        path == "/Users",
+        path == "/var/home",
+        home.is_within(folder),
+    ];
     if homes.contains(&true) {
-        return Err(Refusal::Home { folder: folder.clone() });
+        return Err(Refusal::Home {
+            folder: folder.clone(),
+        });
     }
     if SETTINGS.iter().any(|name| *folder == home.resolve(name)) {
-        return Err(Refusal::Settings { folder: folder.clone() });
+        return Err(Refusal::Settings {
+            folder: folder.clone(),
+        });
     }
     let is_system = SYSTEM.iter().any(|name| path == *name);
     if is_system || SYSTEM_AND_BELOW.iter().any(|name| path.starts_with(name)) {
-        return Err(Refusal::System { folder: folder.clone() });
+        return Err(Refusal::System {
+            folder: folder.clone(),
+        });
     }
-    match ours.iter().find(|ours| folder.is_within(ours) || ours.is_within(folder)) {
-        Some(ours) => Err(Refusal::Ours { folder: folder.clone(), ours: ours.clone() }),
+    match ours
+        .iter()
+        .find(|ours| folder.is_within(ours) || ours.is_within(folder))
+    {
+        Some(ours) => Err(Refusal::Ours {
+            folder: folder.clone(),
+            ours: ours.clone(),
+        }),
         None => Ok(()),
     }
 }
@@ -94,24 +154,49 @@ mod tests {
     #[test]
     fn homes_and_what_holds_them_are_refused() {
         for folder in ["/", "/home", "/Users", "/home/u"] {
-            assert!(matches!(refusal(folder), Some(Refusal::Home { .. })), "{folder}: {:?}", refusal(folder));
+            assert!(
+                matches!(refusal(folder), Some(Refusal::Home { .. })),
+                "{folder}: {:?}",
+                refusal(folder)
+            );
         }
         let root = refuse(&abs("/srv/people"), &abs("/srv/people/u"), &[]);
-        assert!(matches!(root, Err(Refusal::Home { .. })), "an unusual home: {root:?}");
+        assert!(
+            matches!(root, Err(Refusal::Home { .. })),
+            "an unusual home: {root:?}"
+        );
     }
 
     #[test]
     fn settings_are_refused_but_not_a_project_among_them() {
         for folder in ["/home/u/.config", "/home/u/.local", "/home/u/Library"] {
-            assert!(matches!(refusal(folder), Some(Refusal::Settings { .. })), "{folder}: {:?}", refusal(folder));
+            assert!(
+                matches!(refusal(folder), Some(Refusal::Settings { .. })),
+                "{folder}: {:?}",
+                refusal(folder)
+            );
         }
         assert_eq!(refusal("/home/u/.config/nvim"), None);
     }
 
     #[test]
     fn what_belongs_to_the_system_is_refused() {
-        for folder in ["/etc", "/usr", "/proc", "/proc/1", "/sys/kernel", "/dev/shm", "/var", "/System/Library", "/tmp"] {
-            assert!(matches!(refusal(folder), Some(Refusal::System { .. })), "{folder}: {:?}", refusal(folder));
+        for folder in [
+            "/etc",
+            "/usr",
+            "/proc",
+            "/proc/1",
+            "/sys/kernel",
+            "/dev/shm",
+            "/var",
+            "/System/Library",
+            "/tmp",
+        ] {
+            assert!(
+                matches!(refusal(folder), Some(Refusal::System { .. })),
+                "{folder}: {:?}",
+                refusal(folder)
+            );
         }
         for folder in ["/tmp/try", "/srv/project", "/usr/src/linux", "/bindings"] {
             assert_eq!(refusal(folder), None, "{folder}");
@@ -120,9 +205,18 @@ mod tests {
 
     #[test]
     fn folders_of_ours_are_refused_and_what_is_in_them_or_holds_them() {
-        let all = ["/home/u/.local/state/enclos", "/home/u/.local/state/enclos/sessions/1", "/home/u/.local/state", "/data"];
+        let all = [
+            "/home/u/.local/state/enclos",
+            "/home/u/.local/state/enclos/sessions/1",
+            "/home/u/.local/state",
+            "/data",
+        ];
         for folder in all {
-            assert!(matches!(refusal(folder), Some(Refusal::Ours { .. })), "{folder}: {:?}", refusal(folder));
+            assert!(
+                matches!(refusal(folder), Some(Refusal::Ours { .. })),
+                "{folder}: {:?}",
+                refusal(folder)
+            );
         }
         assert_eq!(refusal("/data/project"), None);
     }

@@ -38,7 +38,9 @@ use crate::request::CloneError;
 use crate::request::LeaveOut;
 use crate::request::Note;
 use crate::request::Progress;
+use crate::settle::settle;
 
+pub(crate) use self::attributes::narrow;
 pub(crate) use self::contents::Filling;
 pub(crate) use self::contents::hash;
 use self::folder::Worker;
@@ -182,6 +184,7 @@ fn gather(task: &Task<'_>, workers: Vec<Worker<'_>>) -> Result<Copied, CloneErro
     };
     let taken = stat_fd(&task.destination).map_err(write_failed)?.ctime;
     let taken = entries.iter().filter_map(copied_at).fold(taken, i128::max);
+    settle(task.destination.as_fd(), taken).map_err(write_failed)?;
     Ok(Copied {
         entries,
         notes,

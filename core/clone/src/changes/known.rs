@@ -65,10 +65,19 @@ impl Work<Job> for Worker<'_> {
 
 impl<'t> Worker<'t> {
     pub(super) fn new(task: &'t Task<'t>) -> Self {
-        Self { task, found: Vec::new(), listing: Listing::default(), buffer: Vec::new() }
+        Self {
+            task,
+            found: Vec::new(),
+            listing: Listing::default(),
+            buffer: Vec::new(),
+        }
     }
 
-    fn look_at_known(&mut self, range: std::ops::Range<usize>, queue: &Queue<Job>) -> Result<(), ScanError> {
+    fn look_at_known(
+        &mut self,
+        range: std::ops::Range<usize>,
+        queue: &Queue<Job>,
+    ) -> Result<(), ScanError> {
         let entries = &self.task.baseline.entries;
         let mut held: Option<(&ProjectPath, Folder)> = None;
         for at in range {
@@ -92,7 +101,9 @@ impl<'t> Worker<'t> {
         let place = parent.clone().map_or(Place::ROOT, Place::at);
         match (place.open(root_fd(self.task)), parent) {
             (Ok(dir), _) => Ok(Folder::Open(dir)),
-            (Err(e), _) if e.is_missing() || matches!(e, OpenError::Link { .. }) => Ok(Folder::Gone),
+            (Err(e), _) if e.is_missing() || matches!(e, OpenError::Link { .. }) => {
+                Ok(Folder::Gone)
+            }
             (Err(e), Some(parent)) if is_closed(&e) => {
                 self.closed(parent);
                 Ok(Folder::Closed)
@@ -103,19 +114,33 @@ impl<'t> Worker<'t> {
 
     /// Names a folder that cannot be entered, once.
     pub(super) fn closed(&mut self, path: ProjectPath) {
-        if self.found.last().is_some_and(|c| c.path == path && c.difference == Difference::Closed) {
+        if self
+            .found
+            .last()
+            .is_some_and(|c| c.path == path && c.difference == Difference::Closed)
+        {
             return;
         }
         let before = self.task.baseline.index_of(&path);
         let now = enclos_sys::open::stat_beneath(root_fd(self.task), &path).ok();
         let now = now.map(|stat| Now::of(&stat, Kind::Folder));
-        self.found.push(Candidate { path, before, now, difference: Difference::Closed });
+        self.found.push(Candidate {
+            path,
+            before,
+            now,
+            difference: Difference::Closed,
+        });
     }
 
     fn gone(&mut self, at: usize, entry: &Entry) {
         if self.task.recorded(entry).is_some() {
             let (path, before) = (entry.path.clone(), Some(at));
-            self.found.push(Candidate { path, before, now: None, difference: Difference::Gone });
+            self.found.push(Candidate {
+                path,
+                before,
+                now: None,
+                difference: Difference::Gone,
+            });
         }
     }
 
@@ -149,21 +174,36 @@ impl<'t> Worker<'t> {
                 self.metadata(entry, &stat)
             }
             (Kind::Link(target), Node::Link) => {
-                let now = read_link_at(dir, name).map_err(|e| self.task.look_failed(&entry.path, e))?;
-                if now == *target { self.owner(entry, &stat) } else { Some(Difference::Contents) }
+                let now =
+                    read_link_at(dir, name).map_err(|e| self.task.look_failed(&entry.path, e))?;
+                if now == *target {
+                    self.owner(entry, &stat)
+                } else {
+                    Some(Difference::Contents)
+                }
             }
             (Kind::File, Node::File) => self.file(entry, &stat, dir, is_same)?,
             _ => Some(Difference::Kind),
         };
         if let Some(difference) = difference {
             let now = self.now(dir, name, &stat);
-            self.found.push(Candidate { path: entry.path.clone(), before: Some(at), now: Some(now), difference });
+            self.found.push(Candidate {
+                path: entry.path.clone(),
+                before: Some(at),
+                now: Some(now),
+                difference,
+            });
         }
         Ok(())
     }
 
     /// Something that was left out of the copy, or is overlaid: it is news only when it is in the copy after all.
-    fn look_at_absent(&mut self, at: usize, entry: &Entry, dir: BorrowedFd<'_>) -> Result<(), ScanError> {
+    fn look_at_absent(
+        &mut self,
+        at: usize,
+        entry: &Entry,
+        dir: BorrowedFd<'_>,
+    ) -> Result<(), ScanError> {
         if self.task.side == Side::Original || entry.presence == Presence::Overlaid {
             return Ok(());
         }
@@ -173,7 +213,12 @@ impl<'t> Worker<'t> {
             Ok(stat) => {
                 let now = Some(self.now(dir, entry.path.name(), &stat));
                 let (path, before) = (entry.path.clone(), Some(at));
-                self.found.push(Candidate { path, before, now, difference: Difference::Added });
+                self.found.push(Candidate {
+                    path,
+                    before,
+                    now,
+                    difference: Difference::Added,
+                });
                 Ok(())
             }
         }
@@ -189,7 +234,11 @@ impl<'t> Worker<'t> {
         let Some(recorded) = entry.hash else {
             // Without a hash there is nothing to compare with but what cannot be trusted here.
             let trusted = self.task.trust == Trust::Identity;
-            return Ok(if is_same && trusted { None } else { Some(Difference::Contents) });
+            return Ok(if is_same && trusted {
+                None
+            } else {
+                Some(Difference::Contents)
+            });
         };
         if stat.size != entry.original.size {
             return Ok(Some(Difference::Contents));
@@ -217,16 +266,26 @@ impl<'t> Worker<'t> {
     }
 
     fn metadata(&self, entry: &Entry, stat: &Stat) -> Option<Difference> {
-        if entry.has_mode(stat.mode, self.task.side) { self.owner(entry, stat) } else { Some(Difference::Metadata) }
+        if entry.has_mode(stat.mode, self.task.side) {
+            self.owner(entry, stat)
+        } else {
+            Some(Difference::Metadata)
+        }
     }
 
     fn owner(&self, entry: &Entry, stat: &Stat) -> Option<Difference> {
-        let differs = self.task.side == Side::Original && (entry.uid, entry.gid) != (stat.uid, stat.gid);
+        let differs =
+            self.task.side == Side::Original && (entry.uid, entry.gid) != (stat.uid, stat.gid);
         differs.then_some(Difference::Metadata)
     }
 
     /// Describes what is at `name` now, which `stat` has seen.
-    pub(super) fn now(&self, dir: BorrowedFd<'_>, name: impl rustix::path::Arg, stat: &Stat) -> Now {
+    pub(super) fn now(
+        &self,
+        dir: BorrowedFd<'_>,
+        name: impl rustix::path::Arg,
+        stat: &Stat,
+    ) -> Now {
         let kind = match stat.node {
             Node::File => Kind::File,
             Node::Folder => Kind::Folder,

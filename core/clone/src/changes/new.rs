@@ -21,7 +21,10 @@ use crate::tree::io_error;
 
 impl Worker<'_> {
     pub(super) fn list(&mut self, place: &Place, queue: &Queue<Job>) -> Result<(), ScanError> {
-        let failed = |source| ScanError::Look { path: place.below(self.task.path), source };
+        let failed = |source| ScanError::Look {
+            path: place.below(self.task.path),
+            source,
+        };
         let dir = match (place.open(root_fd(self.task)), place.path()) {
             (Ok(dir), _) => dir,
             // It went away since its parent was looked at; what it held is gone with it.
@@ -36,16 +39,28 @@ impl Worker<'_> {
         listing.read(dir.as_fd()).map_err(failed)?;
         let known = self.task.baseline.below(place.path());
         for (name, _) in (0..listing.len()).filter_map(|i| listing.get(i)) {
-            let Some(path) = place.child(name.to_bytes()) else { continue };
-            if known.binary_search_by(|entry| entry.path.cmp(&path)).is_ok() {
+            let Some(path) = place.child(name.to_bytes()) else {
+                continue;
+            };
+            if known
+                .binary_search_by(|entry| entry.path.cmp(&path))
+                .is_ok()
+            {
                 continue;
             }
-            let Ok(stat) = stat_at(&dir, name) else { continue };
+            let Ok(stat) = stat_at(&dir, name) else {
+                continue;
+            };
             if stat.node == Node::Folder {
                 queue.extend([Job::List(Place::at(path.clone()))]);
             }
             let now = Some(self.now(dir.as_fd(), OsStr::from_bytes(name.to_bytes()), &stat));
-            self.found.push(Candidate { path, before: None, now, difference: Difference::Added });
+            self.found.push(Candidate {
+                path,
+                before: None,
+                now,
+                difference: Difference::Added,
+            });
         }
         self.listing = listing;
         Ok(())
