@@ -213,7 +213,11 @@ impl Tool {
     pub(super) fn is_there(&self, around: &Surroundings) -> bool {
         match self.found {
             Found::Program(name) => around.program(name).is_some(),
-            Found::BesideCargo(name) => Path::new(&around.cargo).with_file_name(name).exists(),
+            // A proxy of rustup's on the `PATH` proves nothing; beside cargo itself lies the component.
+            Found::BesideCargo(name) => match Path::new(&around.cargo) {
+                cargo if cargo.is_absolute() => cargo.with_file_name(name).exists(),
+                _ => around.program(name).is_some(),
+            },
             Found::File(_, file) => Path::new(file).exists(),
             Found::PythonVenv => around
                 .program("python3")
