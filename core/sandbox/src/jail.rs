@@ -24,8 +24,8 @@ pub struct Jail {
     pub etc: AbsPath,
     /// What the policy lends.
     pub lent: Vec<Lent>,
-    /// Files that are there inside but read as empty.
-    pub covered: Vec<Covered>,
+    /// Files that are there inside but read as empty, by their path inside.
+    pub covered: Vec<AbsPath>,
     /// Unix sockets that are lent on purpose, by their path outside; they lie in a lent folder or are lent themselves.
     pub sockets: Vec<AbsPath>,
     /// What may never be lent: a lent path that contains one of these or lies in one is refused.
@@ -102,13 +102,6 @@ pub enum Access {
         /// An empty folder beside `upper` for the kernel's own use.
         work: AbsPath,
     },
-}
-
-/// A file that reads as empty inside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Covered {
-    /// Where it is inside.
-    pub inside: AbsPath,
 }
 
 /// What network the jail has.

@@ -12,7 +12,7 @@ pub mod lend;
 pub mod linux;
 
 pub use enforcement::{Enforcement, Gap, Level};
-pub use jail::{Access, Command, Covered, Jail, Lent, Network, Overlay, Stdio, Tree, User};
+pub use jail::{Access, Command, Jail, Lent, Network, Overlay, Stdio, Tree, User};
 #[cfg(target_os = "linux")]
 pub use linux::{
     HostFacts, LaunchError, Plan, PlanError, Running, SpawnError, Spawned, Survey, WaitError, launch, plan, stage,

@@ -1,6 +1,6 @@
 //! Takes over what an executed process was given, and closes all that it was not.
 //!
-//! The promise: after [`take_over`] the process holds its three standard streams and the one descriptor that was named;
+//! The promise: after [`take_over`] the process holds its three standard streams and the descriptors that were asked for;
 //! whatever the caller's parents left open by mistake is gone. Needs `close_range` (Linux 5.9); before it, `/proc` is
 //! read.
 
@@ -13,28 +13,32 @@ use std::os::fd::RawFd;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
-/// Takes the inherited descriptor `number` (3 or more) and closes every other one from 3 on.
+/// Takes the `N` descriptors that were inherited as 3 and on, and closes every later one.
 ///
 /// To be called once, first thing in `main`, before any descriptor was opened and any thread started.
 ///
 /// # Errors
-/// When `number` is not open, when called a second time, or when the kernel refuses.
-pub fn take_over(number: RawFd) -> io::Result<OwnedFd> {
+/// When one of them is not open, when called a second time, or when the kernel refuses.
+pub fn take_over<const N: usize>() -> io::Result<[OwnedFd; N]> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
-    if number < 3 || TAKEN.swap(true, Ordering::SeqCst) {
+    let count = RawFd::try_from(N).unwrap_or(RawFd::MAX - FIRST);
+    if TAKEN.swap(true, Ordering::SeqCst) {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    // SAFETY: asks for the flags of a number; harmless for any number.
-    if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
-        return Err(io::Error::last_os_error());
+    for number in FIRST..FIRST + count {
+        // SAFETY: makes a descriptor close-on-exec; fails for a number that is not open.
+        if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
     }
-    close_range(3, number - 1)?;
-    close_range(number + 1, RawFd::MAX)?;
-    // SAFETY: the number is open, and as this runs once before anything else was opened nobody else owns it.
-    let fd = unsafe { OwnedFd::from_raw_fd(number) };
-    rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC)?;
-    Ok(fd)
+    close_range(FIRST + count, RawFd::MAX)?;
+    let mut numbers = FIRST..;
+    // SAFETY: each number is open, and as this runs once before anything else was opened nobody else owns it.
+    Ok(std::array::from_fn(|_| unsafe { OwnedFd::from_raw_fd(numbers.next().unwrap_or(-1)) }))
 }
+
+/// The first number after the standard streams.
+const FIRST: RawFd = 3;
 
 fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
     if first > last {

@@ -1,0 +1,389 @@
+//! A jail that runs: its streams, its commands, its end.
+//!
+//! The promise: when [`Running::wait`] or [`Running::stop`] returns, no process of the jail is left, not even one that
+//! left its session. What is waited for is process 1 of the jail's pid namespace, by a descriptor that it made of
+//! itself; the kernel lets it end only after everyone else in the namespace has. Deliberately not here: moving bytes
+//! between the streams and anyone.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use enclos_paths::{AbsPath, shown};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions};
+
+use super::channel::{Channel, Frame};
+use super::launch::Failure;
+use super::plan::Confinement;
+use super::wire::{FromStage, Refusal, ToStage};
+use crate::{Command, Exit, Signal, Stdio};
+
+/// A jail that runs. Dropping it kills the jail.
+#[derive(Debug)]
+pub struct Running {
+    /// The jail's own command. Its streams may be taken out.
+    pub first: Spawned,
+    /// Bubblewrap, our child, or the outer stage that became it.
+    pid: Pid,
+    control: Channel,
+    /// Process 1 of the jail.
+    init: OwnedFd,
+    exits: BTreeMap<u32, Exit>,
+    next: u32,
+    reaped: bool,
+}
+
+/// A command that was started in a jail, and our ends of its streams.
+#[derive(Debug)]
+pub struct Spawned {
+    /// Names it towards [`Running`]; 0 is the jail's own command.
+    pub id: u32,
+    /// The other end of its terminal, when it has one.
+    pub terminal: Option<OwnedFd>,
+    /// Where its standard input is written to, unless it has a terminal.
+    pub stdin: Option<OwnedFd>,
+    /// Where its standard output is read from, unless it has a terminal.
+    pub stdout: Option<OwnedFd>,
+    /// Where its standard error is read from, unless it has a terminal.
+    pub stderr: Option<OwnedFd>,
+}
+
+/// Why a command did not start in a jail.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// No such program: exit code 127.
+    #[error("{}: command not found", shown(.program.as_encoded_bytes()))]
+    NotFound {
+        /// The program as it was asked for.
+        program: OsString,
+    },
+    /// There is one but it cannot be executed: exit code 126.
+    #[error("{}: cannot be executed", shown(.program.as_encoded_bytes()))]
+    CannotExecute {
+        /// The program as it was asked for.
+        program: OsString,
+        /// What the kernel said.
+        #[source]
+        source: io::Error,
+    },
+    /// The working folder cannot be entered.
+    #[error("cannot work in {cwd}")]
+    WorkingFolder {
+        /// The folder inside.
+        cwd: AbsPath,
+        /// What the kernel said.
+        #[source]
+        source: io::Error,
+    },
+    /// A pipe, a terminal or a process could not be made.
+    #[error("cannot start another process")]
+    Resources(#[source] io::Error),
+    /// The jail is gone.
+    #[error("the jail has ended")]
+    Gone,
+}
+
+/// Why waiting failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WaitError {
+    /// The kernel refused to wait.
+    #[error("cannot wait for the jail")]
+    Wait(#[source] io::Error),
+}
+
+impl Running {
+    /// Starts another command in the same jail. It dies with the jail, at the latest.
+    ///
+    /// # Errors
+    /// As for the first command.
+    pub fn spawn(&mut self, command: &Command) -> Result<Spawned, SpawnError> {
+        let id = self.next;
+        self.next += 1;
+        let mut streams = Streams::send(&self.control, id, command)?;
+        loop {
+            let frame = self.control.receive().map_err(|_| SpawnError::Gone)?.ok_or(SpawnError::Gone)?;
+            match FromStage::decode(&frame.bytes) {
+                Some(FromStage::Ended { id, exit }) => {
+                    self.exits.insert(id, exit);
+                }
+                Some(FromStage::Started { id: started }) if started == id => return Ok(streams.spawned(frame)),
+                Some(FromStage::Refused { id: refused, refusal, errno }) if refused == id => {
+                    return Err(refused_because(command, refusal, errno));
+                }
+                _ => return Err(SpawnError::Gone),
+            }
+        }
+    }
+
+    /// A descriptor that becomes readable when no process of the jail is left; for an event loop.
+    #[must_use]
+    pub fn ended(&self) -> BorrowedFd<'_> {
+        self.init.as_fd()
+    }
+
+    /// A descriptor that becomes readable when a command has ended; then [`Running::exit_of`] is worth asking.
+    #[must_use]
+    pub fn news(&self) -> BorrowedFd<'_> {
+        self.control.as_fd()
+    }
+
+    /// How the command `id` ended; none while it runs. Never waits.
+    pub fn exit_of(&mut self, id: u32) -> Option<Exit> {
+        while is_ready(self.control.as_fd(), Some(Duration::ZERO)).unwrap_or(false) && self.hear() {}
+        self.exits.get(&id).copied()
+    }
+
+    /// Waits until the command has ended and no process of the jail is left.
+    ///
+    /// # Errors
+    /// Only when the kernel refuses to wait.
+    pub fn wait(&mut self) -> Result<Exit, WaitError> {
+        is_ready(self.init.as_fd(), None).map_err(WaitError::Wait)?;
+        Ok(self.finish())
+    }
+
+    /// Like [`Running::wait`] but returns none when the jail still lives.
+    ///
+    /// # Errors
+    /// As [`Running::wait`].
+    pub fn try_wait(&mut self) -> Result<Option<Exit>, WaitError> {
+        let gone = is_ready(self.init.as_fd(), Some(Duration::ZERO)).map_err(WaitError::Wait)?;
+        Ok(gone.then(|| self.finish()))
+    }
+
+    /// Sends `signal` to the process group of command `id`.
+    ///
+    /// # Errors
+    /// When the jail is gone.
+    pub fn signal(&mut self, id: u32, signal: Signal) -> Result<(), SpawnError> {
+        let frame = ToStage::Signal { id, signal }.encode();
+        self.control.send(&frame, &[]).map_err(|_| SpawnError::Gone)
+    }
+
+    /// Asks every process of the jail to end (hangup, then terminate), waits `grace`, then kills what is left.
+    ///
+    /// # Errors
+    /// As [`Running::wait`].
+    pub fn stop(&mut self, grace: Duration) -> Result<Exit, WaitError> {
+        if !grace.is_zero() && self.control.send(&ToStage::End.encode(), &[]).is_ok() {
+            let gone = is_ready(self.init.as_fd(), Some(grace)).map_err(WaitError::Wait)?;
+            if gone {
+                return Ok(self.finish());
+            }
+        }
+        kill(&self.init);
+        self.wait()
+    }
+
+    /// Asks every process of the jail to end (hangup, then terminate) and does not wait for it.
+    pub fn ask_to_end(&mut self) {
+        // A jail that is gone has ended.
+        let _ = self.control.send(&ToStage::End.encode(), &[]);
+    }
+
+    /// Stops every process of the jail where it is, until [`Running::thaw`]; returns once all of them stand still.
+    ///
+    /// # Errors
+    /// When one of them could not be stopped in time; then all of them go on.
+    pub fn freeze(&mut self) -> Result<(), SpawnError> {
+        Err(SpawnError::Gone)
+    }
+
+    /// Lets the processes of the jail go on.
+    pub fn thaw(&mut self) {}
+
+    /// Nobody is left: hears what was said last, and buries our child.
+    fn finish(&mut self) -> Exit {
+        while self.hear() {}
+        if !self.reaped {
+            reap(self.pid);
+            self.reaped = true;
+        }
+        self.exits.get(&0).copied().unwrap_or(Exit::Killed)
+    }
+
+    /// Waits for one message; false when there will be none any more.
+    fn hear(&mut self) -> bool {
+        let Ok(Some(frame)) = self.control.receive() else { return false };
+        if let Some(FromStage::Ended { id, exit }) = FromStage::decode(&frame.bytes) {
+            self.exits.insert(id, exit);
+        }
+        true
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.reaped {
+            kill(&self.init);
+            let _ = is_ready(self.init.as_fd(), Some(LAST_MOMENT));
+            reap(self.pid);
+        }
+    }
+}
+
+/// Killing takes milliseconds; only a process stuck in a broken disk or network file system takes longer.
+const LAST_MOMENT: Duration = Duration::from_secs(10);
+
+/// A jail that is being entered.
+pub(super) struct Half {
+    pub(super) pid: Pid,
+    pub(super) child: OwnedFd,
+    pub(super) control: Channel,
+    pub(super) init: Option<OwnedFd>,
+}
+
+impl Half {
+    /// Tells the stage everything at once and then listens.
+    pub(super) fn enter(
+        mut self,
+        confinement: &Confinement,
+        command: &Command,
+    ) -> Result<Running, (Self, Failure)> {
+        match self.converse(confinement, command) {
+            Ok((init, first)) => {
+                let Self { pid, control, .. } = self;
+                Ok(Running { first, pid, control, init, exits: BTreeMap::new(), next: 1, reaped: false })
+            }
+            Err(failure) => Err((self, failure)),
+        }
+    }
+
+    fn converse(
+        &mut self,
+        confinement: &Confinement,
+        command: &Command,
+    ) -> Result<(OwnedFd, Spawned), Failure> {
+        // A jail that failed has closed its end: that is then heard below, so it is no error here.
+        let _ = self.control.send(&ToStage::Confine(confinement.clone()).encode(), &[]);
+        let mut streams = match Streams::send(&self.control, 0, command) {
+            Ok(streams) => Some(streams),
+            Err(SpawnError::Gone) => None,
+            Err(error) => return Err(Failure::Command(error)),
+        };
+        loop {
+            let frame = match self.control.receive() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return Err(Failure::Silence),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(Failure::TimedOut),
+                Err(error) => return Err(Failure::Resources(error)),
+            };
+            match (FromStage::decode(&frame.bytes), &mut self.init, &mut streams) {
+                (Some(FromStage::Hello), init @ None, _) => *init = frame.descriptors.into_iter().next(),
+                (Some(FromStage::Started { id: 0 }), init @ Some(_), Some(streams)) => {
+                    self.control.set_patience(None).map_err(Failure::Resources)?;
+                    let init = init.take().ok_or(Failure::Silence)?;
+                    return Ok((init, streams.spawned(frame)));
+                }
+                (Some(FromStage::NotConfined { step, errno }), ..) => {
+                    return Err(Failure::NotConfined { step, errno });
+                }
+                (Some(FromStage::Refused { id: 0, refusal, errno }), ..) => {
+                    return Err(Failure::Command(refused_because(command, refusal, errno)));
+                }
+                _ => return Err(Failure::Resources(io::Error::from(io::ErrorKind::InvalidData))),
+            }
+        }
+    }
+
+    /// Ends whatever there is of the jail; the exit code of bubblewrap, if it had one.
+    pub(super) fn abandon(self) -> Option<u8> {
+        let Self { pid, child, control, init } = self;
+        // The stage ends when it hears nothing any more, and bubblewrap when the stage does.
+        drop(control);
+        if let Some(init) = init {
+            kill(&init);
+        }
+        if !is_ready(child.as_fd(), Some(Duration::from_secs(1))).unwrap_or(false) {
+            kill(&child);
+        }
+        reap(pid)
+    }
+}
+
+/// Our ends of a command's pipes, while it is being started.
+struct Streams {
+    id: u32,
+    pipes: Option<(PipeWriter, PipeReader, PipeReader)>,
+}
+
+impl Streams {
+    /// Asks for `command` to be started as `id`, with pipes that are made for it.
+    fn send(control: &Channel, id: u32, command: &Command) -> Result<Self, SpawnError> {
+        let frame = ToStage::Spawn { id, command: command.clone() }.encode();
+        if command.stdio != Stdio::Pipes {
+            control.send(&frame, &[]).map_err(unsent)?;
+            return Ok(Self { id, pipes: None });
+        }
+        let (in_read, in_write) = io::pipe().map_err(SpawnError::Resources)?;
+        let (out_read, out_write) = io::pipe().map_err(SpawnError::Resources)?;
+        let (err_read, err_write) = io::pipe().map_err(SpawnError::Resources)?;
+        let theirs = [in_read.as_fd(), out_write.as_fd(), err_write.as_fd()];
+        control.send(&frame, &theirs).map_err(unsent)?;
+        Ok(Self { id, pipes: Some((in_write, out_read, err_read)) })
+    }
+
+    /// The command runs; `frame` has brought its terminal.
+    fn spawned(&mut self, frame: Frame) -> Spawned {
+        let (stdin, stdout, stderr) = match self.pipes.take() {
+            Some((stdin, stdout, stderr)) => (Some(stdin.into()), Some(stdout.into()), Some(stderr.into())),
+            None => (None, None, None),
+        };
+        Spawned { id: self.id, terminal: frame.descriptors.into_iter().next(), stdin, stdout, stderr }
+    }
+}
+
+/// A command that is too long for any frame is too long for the kernel too.
+fn unsent(error: io::Error) -> SpawnError {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => SpawnError::Resources(Errno::TOOBIG.into()),
+        _ => SpawnError::Gone,
+    }
+}
+
+fn refused_because(command: &Command, refusal: Refusal, errno: i32) -> SpawnError {
+    let program = command.argv.first().cloned().unwrap_or_default();
+    let source = io::Error::from_raw_os_error(errno);
+    match refusal {
+        Refusal::NotFound => SpawnError::NotFound { program },
+        Refusal::CannotExecute => SpawnError::CannotExecute { program, source },
+        Refusal::WorkingFolder => SpawnError::WorkingFolder { cwd: command.cwd.clone(), source },
+        Refusal::Resources => SpawnError::Resources(source),
+    }
+}
+
+fn kill(process: &OwnedFd) {
+    // It fails only when the process has ended.
+    let _ = rustix::process::pidfd_send_signal(process, rustix::process::Signal::KILL);
+}
+
+/// Waits for our child; none when a signal ended it, or when someone else waited for all children.
+fn reap(pid: Pid) -> Option<u8> {
+    loop {
+        match rustix::process::waitpid(Some(pid), WaitOptions::empty()) {
+            Err(Errno::INTR) => {}
+            Ok(Some((_, status))) => return u8::try_from(status.exit_status()?).ok(),
+            _ => return None,
+        }
+    }
+}
+
+/// Waits for at most `patience` (forever without) until `fd` can be read or its other end is gone.
+fn is_ready(fd: BorrowedFd<'_>, patience: Option<Duration>) -> io::Result<bool> {
+    let deadline = patience.map(|patience| Instant::now() + patience);
+    loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
+        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+        match rustix::event::poll(&mut fds, left.as_ref()) {
+            Err(Errno::INTR) => {}
+            result => return Ok(result? > 0),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Finds a program as a shell would, and starts it with its own streams.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use enclos_sys::spawn::Spawn;
+use rustix::fs::{Access, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::Pid;
+use rustix::pty::OpenptFlags;
+use rustix::termios::{InputModes, OptionalActions, Winsize};
+
+use super::super::wire::Refusal;
+use crate::{Command, Stdio};
+
+/// A command that was executed.
+pub(super) struct Started {
+    pub(super) pid: Pid,
+    /// The other end of its terminal.
+    pub(super) terminal: Option<OwnedFd>,
+}
+
+/// Opens nothing as all three standard streams, so that whatever was there is closed and the numbers are taken.
+pub(super) fn occupy_standard_streams() -> io::Result<()> {
+    let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    rustix::stdio::dup2_stdout(&nothing)?;
+    rustix::stdio::dup2_stderr(&nothing)?;
+    Ok(())
+}
+
+/// Starts `command`; `pipes` are its standard streams unless it has a terminal.
+pub(super) fn start(command: &Command, pipes: &[OwnedFd]) -> Result<Started, (Refusal, io::Error)> {
+    rustix::process::umask(Mode::from_raw_mode(command.umask & 0o777));
+    std::env::set_current_dir(command.cwd.as_path()).map_err(|error| (Refusal::WorkingFolder, error))?;
+    let program = find(command)?;
+    let terminal = match command.stdio {
+        Stdio::Pipes => None,
+        Stdio::Terminal { rows, cols } => {
+            Some(open_terminal(rows, cols).map_err(|error| (Refusal::Resources, error))?)
+        }
+    };
+    let (terminal, name) = terminal.unzip();
+    let descriptors = pipes.iter().map(AsFd::as_fd).zip(0..).collect();
+    let failed = |error: io::Error| {
+        let resources = [Errno::AGAIN, Errno::NOMEM, Errno::NFILE, Errno::MFILE];
+        match Errno::from_io_error(&error) {
+            Some(errno) if resources.contains(&errno) => (Refusal::Resources, error),
+            _ => (Refusal::CannotExecute, error),
+        }
+    };
+    let mut spawn = prepare(command, &program).map_err(failed)?;
+    spawn.terminal = name;
+    spawn.descriptors = descriptors;
+    let pid = match spawn.start() {
+        // A script without a first line that names its interpreter: a shell would run it itself.
+        Err(error) if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
+            let script = spawn.program.clone();
+            spawn.program = SHELL.to_owned();
+            spawn.argv.splice(..1, [SHELL.to_owned(), script]);
+            spawn.start()
+        }
+        result => result,
+    };
+    Ok(Started { pid: pid.map_err(failed)?, terminal })
+}
+
+const SHELL: &std::ffi::CStr = c"/bin/sh";
+/// Where a program is looked for when the environment has no PATH.
+const PLACES: &str = "/usr/local/bin:/usr/bin:/bin";
+
+fn prepare<'a>(command: &Command, program: &Path) -> io::Result<Spawn<'a>> {
+    let word = |bytes: Vec<u8>| CString::new(bytes).map_err(io::Error::from);
+    let pair = |(name, value): &(OsString, OsString)| word([name.as_bytes(), b"=", value.as_bytes()].concat());
+    Ok(Spawn {
+        program: word(program.as_os_str().as_bytes().to_vec())?,
+        argv: command.argv.iter().map(|arg| word(arg.clone().into_vec())).collect::<Result<_, _>>()?,
+        env: command.env.iter().map(pair).collect::<Result<_, _>>()?,
+        terminal: None,
+        descriptors: Vec::new(),
+    })
+}
+
+/// The executable that `command` means.
+fn find(command: &Command) -> Result<PathBuf, (Refusal, io::Error)> {
+    let missing = (Refusal::NotFound, Errno::NOENT.into());
+    let Some(name) = command.argv.first().filter(|name| !name.is_empty()) else { return Err(missing) };
+    if name.as_bytes().contains(&b'/') {
+        let path = PathBuf::from(name);
+        return match look(&path) {
+            Ok(()) => Ok(path),
+            Err(Errno::NOENT | Errno::NOTDIR) => Err(missing),
+            Err(errno) => Err((Refusal::CannotExecute, errno.into())),
+        };
+    }
+    let path = command.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let mut refused = missing;
+    for folder in path.unwrap_or(OsStr::new(PLACES)).as_bytes().split(|byte| *byte == b':') {
+        let folder = if folder.is_empty() { b"." } else { folder };
+        let candidate = Path::new(OsStr::from_bytes(folder)).join(name);
+        match look(&candidate) {
+            Ok(()) => return Ok(candidate),
+            // The search goes on: a later folder may have one that can be executed.
+            Err(Errno::ACCESS) => refused = (Refusal::CannotExecute, Errno::ACCESS.into()),
+            Err(_) => {}
+        }
+    }
+    Err(refused)
+}
+
+/// Whether there is a file to execute at `path`.
+fn look(path: &Path) -> Result<(), Errno> {
+    let stat = rustix::fs::stat(path)?;
+    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+        return Err(Errno::ACCESS);
+    }
+    rustix::fs::access(path, Access::EXEC_OK)
+}
+
+/// Opens a terminal of the jail's own; the slave's name is one inside, so `tty` and `/dev/tty` work.
+fn open_terminal(rows: u16, cols: u16) -> io::Result<(OwnedFd, CString)> {
+    let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    rustix::pty::unlockpt(&ours)?;
+    let size = Winsize { ws_row: rows, ws_col: cols, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&ours, size)?;
+    let mut modes = rustix::termios::tcgetattr(&ours)?;
+    // So that erasing a character erases all of its bytes.
+    modes.input_modes |= InputModes::IUTF8;
+    rustix::termios::tcsetattr(&ours, OptionalActions::Now, &modes)?;
+    let name = rustix::pty::ptsname(&ours, Vec::new())?;
+    Ok((ours, name))
+}

@@ -1,0 +1,516 @@
+//! What the launcher and the stage say to each other, over one socket, in frames.
+//!
+//! Both ends are the same executable of the same session, so there is no version and no tolerance: a frame that does
+//! not decode exactly ends the conversation. Lengths are checked before anything is allocated. The codec is pure;
+//! descriptors travel beside the frames and are the business of [`super::channel`].
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use enclos_paths::AbsPath;
+
+use super::filter::Instruction;
+use super::plan::{Confinement, FileRule, Landlock, OverlayMount};
+use crate::{Command, Exit, Signal, Stdio};
+
+/// What the launcher tells the stage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ToStage {
+    /// Give up these rights, first of all. Said once.
+    Confine(Confinement),
+    /// Start this command; its three pipes come along, unless it has a terminal.
+    Spawn {
+        /// Names the command from now on.
+        id: u32,
+        /// The command.
+        command: Command,
+    },
+    /// Pass this signal on to the command's process group.
+    Signal {
+        /// The command.
+        id: u32,
+        /// The signal.
+        signal: Signal,
+    },
+    /// Ask every process to end.
+    End,
+}
+
+/// What the stage tells the launcher.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FromStage {
+    /// It runs as process 1; a descriptor of itself (pidfd) comes along.
+    Hello,
+    /// The confinement could not be entered; it has ended.
+    NotConfined {
+        /// At which step.
+        step: Step,
+        /// What the kernel said.
+        errno: i32,
+    },
+    /// A command was executed; the other end of its terminal comes along, if it has one.
+    Started {
+        /// The command.
+        id: u32,
+    },
+    /// A command was not executed.
+    Refused {
+        /// The command.
+        id: u32,
+        /// Why.
+        refusal: Refusal,
+        /// What the kernel said.
+        errno: i32,
+    },
+    /// A command has ended.
+    Ended {
+        /// The command.
+        id: u32,
+        /// How.
+        exit: Exit,
+    },
+}
+
+/// The steps into confinement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Giving up privileges for good.
+    Privileges,
+    /// The Landlock rule for this path.
+    Rule(AbsPath),
+    /// Landlock as a whole.
+    Landlock,
+    /// The system call filter.
+    Filter,
+}
+
+/// Why a command was not executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// There is no such program.
+    NotFound,
+    /// There is one, but it cannot be executed.
+    CannotExecute,
+    /// The working folder cannot be entered.
+    WorkingFolder,
+    /// The terminal or a process could not be made.
+    Resources,
+}
+
+/// What the outer stage is to do; it comes as a file in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Order {
+    /// What to execute in the end.
+    pub(crate) bwrap: AbsPath,
+    /// What to mount first.
+    pub(crate) overlays: Vec<OverlayMount>,
+}
+
+/// The longest frame, in bytes: far above what the kernel takes as arguments and environment (usually 2 MiB).
+pub(crate) const LONGEST: usize = 16 << 20;
+
+impl ToStage {
+    /// The frame's bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(4096);
+        match self {
+            Self::Confine(confinement) => {
+                out.push(0);
+                put_confinement(&mut out, confinement);
+            }
+            Self::Spawn { id, command } => {
+                out.push(1);
+                put_u32(&mut out, *id);
+                put_command(&mut out, command);
+            }
+            Self::Signal { id, signal } => {
+                out.push(2);
+                put_u32(&mut out, *id);
+                out.push(signal_number(*signal));
+            }
+            Self::End => out.push(3),
+        }
+        out
+    }
+
+    /// What `frame` says; none when it is malformed.
+    pub(crate) fn decode(frame: &[u8]) -> Option<Self> {
+        let mut from = Reader(frame);
+        let message = match from.u8()? {
+            0 => Self::Confine(from.confinement()?),
+            1 => Self::Spawn { id: from.u32()?, command: from.command()? },
+            2 => Self::Signal { id: from.u32()?, signal: signal_of(from.u8()?)? },
+            3 => Self::End,
+            _ => return None,
+        };
+        from.0.is_empty().then_some(message)
+    }
+}
+
+impl FromStage {
+    /// The frame's bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Hello => out.push(0),
+            Self::NotConfined { step, errno } => {
+                out.push(1);
+                put_step(&mut out, step);
+                put_errno(&mut out, *errno);
+            }
+            Self::Started { id } => {
+                out.push(2);
+                put_u32(&mut out, *id);
+            }
+            Self::Refused { id, refusal, errno } => {
+                out.push(3);
+                put_u32(&mut out, *id);
+                out.push(match refusal {
+                    Refusal::NotFound => 0,
+                    Refusal::CannotExecute => 1,
+                    Refusal::WorkingFolder => 2,
+                    Refusal::Resources => 3,
+                });
+                put_errno(&mut out, *errno);
+            }
+            Self::Ended { id, exit } => {
+                out.push(4);
+                put_u32(&mut out, *id);
+                out.extend(match exit {
+                    Exit::Code(code) => [0, *code],
+                    Exit::Signal(signal) => [1, *signal],
+                    Exit::Killed => [2, 0],
+                });
+            }
+        }
+        out
+    }
+
+    /// What `frame` says; none when it is malformed.
+    pub(crate) fn decode(frame: &[u8]) -> Option<Self> {
+        let mut from = Reader(frame);
+        let message = match from.u8()? {
+            0 => Self::Hello,
+            1 => Self::NotConfined { step: from.step()?, errno: from.errno()? },
+            2 => Self::Started { id: from.u32()? },
+            3 => {
+                let id = from.u32()?;
+                let refusal = match from.u8()? {
+                    0 => Refusal::NotFound,
+                    1 => Refusal::CannotExecute,
+                    2 => Refusal::WorkingFolder,
+                    3 => Refusal::Resources,
+                    _ => return None,
+                };
+                Self::Refused { id, refusal, errno: from.errno()? }
+            }
+            4 => {
+                let id = from.u32()?;
+                let exit = match (from.u8()?, from.u8()?) {
+                    (0, code) => Exit::Code(code),
+                    (1, signal) => Exit::Signal(signal),
+                    (2, 0) => Exit::Killed,
+                    _ => return None,
+                };
+                Self::Ended { id, exit }
+            }
+            _ => return None,
+        };
+        from.0.is_empty().then_some(message)
+    }
+}
+
+impl Order {
+    /// The file's bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_bytes(&mut out, self.bwrap.as_bytes());
+        put_len(&mut out, self.overlays.len());
+        for OverlayMount { lower, upper, work } in &self.overlays {
+            for path in [lower, upper, work] {
+                put_bytes(&mut out, path.as_bytes());
+            }
+        }
+        out
+    }
+
+    /// What `bytes` say; none when they are malformed.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut from = Reader(bytes);
+        let bwrap = from.path()?;
+        let count = from.count(12)?;
+        let overlay = |_| Some(OverlayMount { lower: from.path()?, upper: from.path()?, work: from.path()? });
+        let overlays = (0..count).map(overlay).collect::<Option<_>>()?;
+        from.0.is_empty().then_some(Self { bwrap, overlays })
+    }
+}
+
+/// The numbers these signals have on every Linux.
+pub(crate) fn signal_number(signal: Signal) -> u8 {
+    match signal {
+        Signal::Hangup => 1,
+        Signal::Interrupt => 2,
+        Signal::Quit => 3,
+        Signal::Terminate => 15,
+    }
+}
+
+fn signal_of(number: u8) -> Option<Signal> {
+    [Signal::Hangup, Signal::Interrupt, Signal::Quit, Signal::Terminate]
+        .into_iter()
+        .find(|signal| signal_number(*signal) == number)
+}
+
+fn put_confinement(out: &mut Vec<u8>, confinement: &Confinement) {
+    let rules = confinement.landlock.as_ref();
+    out.push(u8::from(rules.is_some()));
+    if let Some(Landlock { handled, scoped, rules }) = rules {
+        put_u64(out, *handled);
+        put_u64(out, *scoped);
+        put_len(out, rules.len());
+        for rule in rules {
+            put_bytes(out, rule.path.as_bytes());
+            put_u64(out, rule.rights);
+        }
+    }
+    put_len(out, confinement.filter.len());
+    for step in &confinement.filter {
+        out.extend(step.code.to_le_bytes());
+        out.extend([step.jt, step.jf]);
+        put_u32(out, step.k);
+    }
+}
+
+fn put_command(out: &mut Vec<u8>, command: &Command) {
+    put_len(out, command.argv.len());
+    for word in &command.argv {
+        put_bytes(out, word.as_bytes());
+    }
+    put_len(out, command.env.len());
+    for (name, value) in &command.env {
+        put_bytes(out, name.as_bytes());
+        put_bytes(out, value.as_bytes());
+    }
+    put_bytes(out, command.cwd.as_bytes());
+    put_u32(out, command.umask);
+    match command.stdio {
+        Stdio::Pipes => out.push(0),
+        Stdio::Terminal { rows, cols } => {
+            out.push(1);
+            out.extend(rows.to_le_bytes());
+            out.extend(cols.to_le_bytes());
+        }
+    }
+}
+
+fn put_step(out: &mut Vec<u8>, step: &Step) {
+    match step {
+        Step::Privileges => out.push(0),
+        Step::Rule(path) => {
+            out.push(1);
+            put_bytes(out, path.as_bytes());
+        }
+        Step::Landlock => out.push(2),
+        Step::Filter => out.push(3),
+    }
+}
+
+fn put_u32(out: &mut Vec<u8>, value: u32) {
+    out.extend(value.to_le_bytes());
+}
+
+fn put_u64(out: &mut Vec<u8>, value: u64) {
+    out.extend(value.to_le_bytes());
+}
+
+fn put_errno(out: &mut Vec<u8>, value: i32) {
+    out.extend(value.to_le_bytes());
+}
+
+/// A length that does not fit makes a frame that is longer than [`LONGEST`], which is refused when it is sent.
+fn put_len(out: &mut Vec<u8>, len: usize) {
+    put_u32(out, u32::try_from(len).unwrap_or(u32::MAX));
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_len(out, bytes.len());
+    out.extend(bytes);
+}
+
+/// What is left of a frame.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn errno(&mut self) -> Option<i32> {
+        self.array().map(i32::from_le_bytes)
+    }
+
+    /// A count of things of at least `each` bytes; more than can still follow is malformed.
+    fn count(&mut self, each: usize) -> Option<usize> {
+        let count = usize::try_from(self.u32()?).ok()?;
+        (count.checked_mul(each)? <= self.0.len()).then_some(count)
+    }
+
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let len = self.count(1)?;
+        self.take(len)
+    }
+
+    fn word(&mut self) -> Option<OsString> {
+        Some(OsString::from_vec(self.bytes()?.to_vec()))
+    }
+
+    fn path(&mut self) -> Option<AbsPath> {
+        AbsPath::new(std::ffi::OsStr::from_bytes(self.bytes()?)).ok()
+    }
+
+    fn confinement(&mut self) -> Option<Confinement> {
+        let landlock = match self.u8()? {
+            0 => None,
+            1 => {
+                let (handled, scoped) = (self.u64()?, self.u64()?);
+                let count = self.count(12)?;
+                let rule = |_| Some(FileRule { path: self.path()?, rights: self.u64()? });
+                let rules = (0..count).map(rule).collect::<Option<_>>()?;
+                Some(Landlock { handled, scoped, rules })
+            }
+            _ => return None,
+        };
+        let count = self.count(8)?;
+        let step =
+            |_| Some(Instruction { code: self.u16()?, jt: self.u8()?, jf: self.u8()?, k: self.u32()? });
+        let filter = (0..count).map(step).collect::<Option<_>>()?;
+        Some(Confinement { landlock, filter })
+    }
+
+    fn command(&mut self) -> Option<Command> {
+        let count = self.count(4)?;
+        let argv = (0..count).map(|_| self.word()).collect::<Option<_>>()?;
+        let count = self.count(8)?;
+        let env = (0..count).map(|_| Some((self.word()?, self.word()?))).collect::<Option<_>>()?;
+        let (cwd, umask) = (self.path()?, self.u32()?);
+        let stdio = match self.u8()? {
+            0 => Stdio::Pipes,
+            1 => Stdio::Terminal { rows: self.u16()?, cols: self.u16()? },
+            _ => return None,
+        };
+        Some(Command { argv, env, cwd, umask, stdio })
+    }
+
+    fn step(&mut self) -> Option<Step> {
+        Some(match self.u8()? {
+            0 => Step::Privileges,
+            1 => Step::Rule(self.path()?),
+            2 => Step::Landlock,
+            3 => Step::Filter,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn word() -> impl Strategy<Value = OsString> {
+        prop::collection::vec(1_u8.., 0..20).prop_map(OsString::from_vec)
+    }
+
+    fn path() -> impl Strategy<Value = AbsPath> {
+        "(/[a-z\u{e9}]{1,8}){1,4}".prop_map(|text| AbsPath::new(text).unwrap())
+    }
+
+    fn command() -> impl Strategy<Value = Command> {
+        let stdio = prop_oneof![
+            Just(Stdio::Pipes),
+            (any::<u16>(), any::<u16>()).prop_map(|(rows, cols)| Stdio::Terminal { rows, cols }),
+        ];
+        let words = prop::collection::vec(word(), 0..5);
+        let env = prop::collection::vec((word(), word()), 0..5);
+        (words, env, path(), any::<u32>(), stdio)
+            .prop_map(|(argv, env, cwd, umask, stdio)| Command { argv, env, cwd, umask, stdio })
+    }
+
+    fn confinement() -> impl Strategy<Value = Confinement> {
+        let rule = (path(), any::<u64>()).prop_map(|(path, rights)| FileRule { path, rights });
+        let rules = (any::<u64>(), any::<u64>(), prop::collection::vec(rule, 0..4));
+        let landlock =
+            prop::option::of(rules.prop_map(|(handled, scoped, rules)| Landlock { handled, scoped, rules }));
+        let step = any::<(u16, u8, u8, u32)>().prop_map(|(code, jt, jf, k)| Instruction { code, jt, jf, k });
+        (landlock, prop::collection::vec(step, 0..9))
+            .prop_map(|(landlock, filter)| Confinement { landlock, filter })
+    }
+
+    fn to_stage() -> impl Strategy<Value = ToStage> {
+        prop_oneof![
+            confinement().prop_map(ToStage::Confine),
+            (any::<u32>(), command()).prop_map(|(id, command)| ToStage::Spawn { id, command }),
+            any::<u32>().prop_map(|id| ToStage::Signal { id, signal: Signal::Interrupt }),
+            Just(ToStage::End),
+        ]
+    }
+
+    fn from_stage() -> impl Strategy<Value = FromStage> {
+        let step = prop_oneof![Just(Step::Landlock), path().prop_map(Step::Rule), Just(Step::Filter)];
+        let exit =
+            prop_oneof![any::<u8>().prop_map(Exit::Code), any::<u8>().prop_map(Exit::Signal), Just(Exit::Killed)];
+        prop_oneof![
+            Just(FromStage::Hello),
+            (step, any::<i32>()).prop_map(|(step, errno)| FromStage::NotConfined { step, errno }),
+            any::<u32>().prop_map(|id| FromStage::Started { id }),
+            (any::<u32>(), any::<i32>())
+                .prop_map(|(id, errno)| FromStage::Refused { id, refusal: Refusal::CannotExecute, errno }),
+            (any::<u32>(), exit).prop_map(|(id, exit)| FromStage::Ended { id, exit }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_said_is_what_is_heard(there in to_stage(), back in from_stage()) {
+            prop_assert_eq!(ToStage::decode(&there.encode()), Some(there));
+            prop_assert_eq!(FromStage::decode(&back.encode()), Some(back));
+        }
+
+        #[test]
+        fn a_frame_cut_short_or_with_more_is_malformed(message in to_stage(), cut in any::<prop::sample::Index>()) {
+            let mut frame = message.encode();
+            prop_assert_eq!(ToStage::decode(&frame[..cut.index(frame.len())]), None);
+            frame.push(0);
+            prop_assert_eq!(ToStage::decode(&frame), None);
+        }
+
+        #[test]
+        fn any_bytes_are_decoded_without_a_panic(frame in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = ToStage::decode(&frame);
+            let _ = FromStage::decode(&frame);
+        }
+    }
+}
