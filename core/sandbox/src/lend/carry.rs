@@ -7,18 +7,14 @@
 use enclos_paths::{AbsPath, ProjectPath};
 use toml::{Table, Value};
 
-use super::catalogue::{FileRow, Format};
 use super::ground::{Ground, matches_name};
 use super::places::{Places, State};
+use super::rows::{FileRow, Format};
 use super::{Contents, GeneratedFile, guard};
 
 /// The files for the private home.
 pub(super) fn files(ground: &Ground<'_>, places: &Places) -> Vec<GeneratedFile> {
-    let tools = ground
-        .catalogue
-        .tools
-        .iter()
-        .filter(|tool| places.has(ground, tool));
+    let tools = places.present(ground);
     let rows = tools.flat_map(|tool| &tool.files);
     let rows = rows.filter(|row| row.os.is_none_or(|os| os == ground.os()));
     rows.filter_map(|row| carry(ground, places, row)).collect()

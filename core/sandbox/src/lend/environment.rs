@@ -10,10 +10,10 @@ use std::os::unix::ffi::OsStrExt;
 
 use enclos_paths::AbsPath;
 
-use super::catalogue::SetRow;
 use super::folders::Folders;
-use super::ground::{Ground, holds, under};
+use super::ground::{Ground, under};
 use super::places::Places;
+use super::rows::SetRow;
 use super::terminfo::Term;
 use super::{LendNote, guard};
 
@@ -64,13 +64,7 @@ impl Environment<'_> {
         self.pass_prefixes(&rows.pass_prefix, &mut env, notes);
         self.pass_paths(&rows.pass_path, &mut env, notes);
         self.set(&rows.set, &mut env);
-        for tool in self
-            .ground
-            .catalogue
-            .tools
-            .iter()
-            .filter(|tool| self.places.has(self.ground, tool))
-        {
+        for tool in self.places.present(self.ground) {
             self.pass(&tool.pass, &mut env, notes);
             self.pass_paths(&tool.pass_path, &mut env, notes);
             self.set(&tool.set, &mut env);
@@ -149,8 +143,7 @@ impl Environment<'_> {
     /// Where a path in a value is inside.
     fn inside(&self, part: &OsStr) -> Option<AbsPath> {
         let path = AbsPath::new(part).ok()?;
-        let values = &self.ground.catalogue.system.of(self.ground.os()).values;
-        if values.iter().any(|folder| holds(folder, &path)) && self.ground.probe.exists(&path) {
+        if self.ground.is_value(&path) && self.ground.probe.exists(&path) {
             return Some(path);
         }
         if self.ground.is_private(&path) {

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use enclos_paths::AbsPath;
 
-use super::ground::{Ground, holds};
+use super::ground::Ground;
 
 /// Why something is not lent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +65,7 @@ impl Ground<'_> {
         if path.is_within(&outside.project) {
             return Some(Fenced::InProject);
         }
-        if self.never_places().any(|place| meets(path, &place)) {
+        if self.never.iter().any(|place| meets(path, place)) {
             return Some(Fenced::Secrets);
         }
         if outside.protected.iter().any(|place| meets(path, place)) {
@@ -92,7 +92,7 @@ impl Ground<'_> {
     /// Whether secrets are kept at `path`, or it is protected; unlike [`Ground::fenced`] what contains such a place
     /// passes, because nothing is lent by it.
     pub(super) fn is_private(&self, path: &AbsPath) -> bool {
-        self.never_places().any(|place| path.is_within(&place))
+        self.never.iter().any(|place| path.is_within(place))
             || self
                 .outside
                 .protected
@@ -103,22 +103,7 @@ impl Ground<'_> {
     /// Whether `path` lies in a folder that is another one inside. Home may lie in one: it is mounted in it.
     pub(super) fn is_replaced(&self, path: &AbsPath) -> bool {
         !path.is_within(&self.outside.home)
-            && self
-                .catalogue
-                .never
-                .replaced
-                .iter()
-                .any(|folder| holds(folder, path))
-    }
-
-    fn never_places(&self) -> impl Iterator<Item = AbsPath> {
-        let home = &self.outside.home;
-        self.catalogue.never.place.iter().filter_map(move |place| {
-            match place.path.strip_prefix("~/") {
-                Some(below) => super::ground::under(home, below),
-                None => AbsPath::new(&place.path).ok(),
-            }
-        })
+            && self.replaced.iter().any(|folder| path.is_within(folder))
     }
 }
 

@@ -7,11 +7,11 @@
 
 use enclos_paths::{AbsPath, ProjectPath};
 
-use super::catalogue::{Absent, CacheRow, LendRow, Links, Root, Tool};
 use super::fence::Fenced;
 use super::ground::{Ground, rebase, under};
 use super::places::{Place, Places, State};
 use super::probe::Kind;
+use super::rows::{Absent, CacheRow, LendRow, Links, Root, Tool};
 use super::{Access, Contents, Folder, GeneratedFile, LendNote, Lower, Os};
 
 /// What is lent so far.
@@ -31,12 +31,7 @@ pub(super) struct Reason<'a> {
 impl Folders {
     pub(super) fn of(ground: &Ground<'_>, places: &Places, notes: &mut Vec<LendNote>) -> Self {
         let mut folders = Self::default();
-        for tool in ground
-            .catalogue
-            .tools
-            .iter()
-            .filter(|tool| places.has(ground, tool))
-        {
+        for tool in places.present(ground) {
             for root in &tool.roots {
                 if let Some(place) = places
                     .get(&root.id)
@@ -171,7 +166,9 @@ impl Folders {
                 && rebase(inside, &folder.inside, &folder.outside)
                     .is_some_and(|there| there == *outside)
         };
-        if (same && ground.is_system(outside)) || self.list.iter().any(shown) {
+        if (ground.is_system(outside) && (same || ground.is_system(inside)))
+            || self.list.iter().any(shown)
+        {
             return;
         }
         self.list.push(Folder {

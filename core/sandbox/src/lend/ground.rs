@@ -8,16 +8,55 @@ use enclos_paths::{AbsPath, ProjectPath};
 use super::places::Places;
 use super::{Catalogue, Inside, Os, Outside, Probe};
 
-/// The arguments of [`super::find`], together.
-#[derive(Clone, Copy)]
+/// The arguments of [`super::find`], together, and the rows for every machine as paths of this one.
 pub(super) struct Ground<'a> {
     pub(super) catalogue: &'a Catalogue,
     pub(super) outside: &'a Outside,
     pub(super) inside: &'a Inside,
     pub(super) probe: &'a dyn Probe,
+    /// Folders that every session has read-only.
+    system: Vec<AbsPath>,
+    /// Parts of the generated `/etc` that a value may name.
+    values: Vec<AbsPath>,
+    /// Folders and files that are never lent.
+    pub(super) never: Vec<AbsPath>,
+    /// Folders that are others inside.
+    pub(super) replaced: Vec<AbsPath>,
 }
 
-impl Ground<'_> {
+impl<'a> Ground<'a> {
+    pub(super) fn new(
+        catalogue: &'a Catalogue,
+        outside: &'a Outside,
+        inside: &'a Inside,
+        probe: &'a dyn Probe,
+    ) -> Self {
+        let rows = catalogue.system.of(outside.os);
+        let place = |text: &String| match text.strip_prefix("~/") {
+            Some(below) => under(&outside.home, below),
+            None => AbsPath::new(text).ok(),
+        };
+        let paths = |texts: &[String]| texts.iter().filter_map(place).collect();
+        let never = catalogue
+            .never
+            .place
+            .iter()
+            .filter_map(|row| place(&row.path))
+            .collect();
+        let replaced = paths(&catalogue.never.replaced);
+        let (system, values) = (paths(&rows.folders), paths(&rows.values));
+        Self {
+            catalogue,
+            outside,
+            inside,
+            probe,
+            system,
+            values,
+            never,
+            replaced,
+        }
+    }
+
     pub(super) fn os(&self) -> Os {
         self.outside.os
     }
@@ -107,8 +146,12 @@ impl Ground<'_> {
 
     /// Whether the system's own folders, which every session has, hold `path`.
     pub(super) fn is_system(&self, path: &AbsPath) -> bool {
-        let folders = &self.catalogue.system.of(self.os()).folders;
-        folders.iter().any(|folder| holds(folder, path))
+        self.system.iter().any(|folder| path.is_within(folder))
+    }
+
+    /// Whether `path` is a part of the generated `/etc` that a value may name.
+    pub(super) fn is_value(&self, path: &AbsPath) -> bool {
+        self.values.iter().any(|folder| path.is_within(folder))
     }
 
     /// The folders that hold the project, from the project itself upwards.
@@ -127,11 +170,6 @@ impl Ground<'_> {
             .filter(|name| matches_name(pattern, name.as_bytes()))
             .collect()
     }
-}
-
-/// Whether the folder written `folder` is `path` or holds it.
-pub(super) fn holds(folder: &str, path: &AbsPath) -> bool {
-    AbsPath::new(folder).is_ok_and(|folder| path.is_within(&folder))
 }
 
 /// `below` under `root`; `.` and nothing are `root` itself. None when `below` would lead elsewhere.

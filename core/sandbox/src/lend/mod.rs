@@ -22,6 +22,7 @@ mod guard;
 mod note;
 mod places;
 mod probe;
+mod rows;
 mod search_path;
 mod secrets;
 mod terminfo;
@@ -209,12 +210,7 @@ pub fn find(
     inside: &Inside,
     probe: &dyn Probe,
 ) -> Lending {
-    let ground = Ground {
-        catalogue,
-        outside,
-        inside,
-        probe,
-    };
+    let ground = Ground::new(catalogue, outside, inside, probe);
     let mut notes = Vec::new();
     let places = Places::of(&ground, &mut notes);
     let mut folders = Folders::of(&ground, &places, &mut notes);

@@ -3,16 +3,16 @@
 //! A variable, a setting or a folder near the project may move a place, as they do for the tool itself; what they name
 //! counts only when it is there and not too much of the machine. Which of its parts may be lent is asked later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use enclos_paths::AbsPath;
 
 use super::carry;
-use super::catalogue::{OutsideHome, Root, Tool};
 use super::fence::Fenced;
 use super::ground::{Ground, rebase, under};
+use super::rows::{OutsideHome, Root, Tool};
 use super::{LendNote, Os};
 
 /// Where one root is.
@@ -46,6 +46,8 @@ pub(super) enum Chosen {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Places {
     by_id: BTreeMap<String, Place>,
+    /// The names of the tools that are there.
+    present: BTreeSet<String>,
 }
 
 impl Places {
@@ -56,6 +58,9 @@ impl Places {
                 if let Some(place) = places.find(ground, (tool, root), notes) {
                     places.by_id.insert(root.id.clone(), place);
                 }
+            }
+            if places.has(ground, tool) {
+                places.present.insert(tool.name.clone());
             }
         }
         places
@@ -69,8 +74,14 @@ impl Places {
         self.get(id).filter(|place| place.state == State::Found)
     }
 
+    /// The tools that are there.
+    pub(super) fn present<'g>(&self, ground: &Ground<'g>) -> impl Iterator<Item = &'g Tool> {
+        let tools = ground.catalogue.tools.iter();
+        tools.filter(|tool| self.present.contains(&tool.name))
+    }
+
     /// Whether the tool is there: it keeps something, or one of its programs is on the search path.
-    pub(super) fn has(&self, ground: &Ground<'_>, tool: &Tool) -> bool {
+    fn has(&self, ground: &Ground<'_>, tool: &Tool) -> bool {
         let keeps = |root: &Root| {
             self.get(&root.id)
                 .is_some_and(|place| place.state != State::Absent)

@@ -12,7 +12,7 @@ use enclos_paths::AbsPath;
 
 use super::LendNote;
 use super::folders::{Folders, Reason};
-use super::ground::{Ground, holds, under};
+use super::ground::{Ground, under};
 use super::note::LeftOut;
 use super::places::Places;
 use super::versions::{self, Selection};
@@ -117,8 +117,8 @@ fn absolute(entry: &Path) -> Option<AbsPath> {
 /// need what lies beside them.
 fn lend_package(ground: &Ground<'_>, path: &AbsPath, folders: &mut Folders) -> Option<AbsPath> {
     let packages = &ground.catalogue.system.of(ground.os()).packages;
-    let shelf = packages.iter().find(|shelf| holds(shelf, path))?;
-    let shelf = AbsPath::new(shelf).ok()?;
+    let mut shelves = packages.iter().filter_map(|shelf| AbsPath::new(shelf).ok());
+    let shelf = shelves.find(|shelf| path.is_within(shelf))?;
     let below = path.below(&shelf)?;
     let package = under(&shelf, below.components().next()?.as_bytes())?;
     let reason = Reason {

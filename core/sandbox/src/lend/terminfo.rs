@@ -11,7 +11,7 @@ use enclos_paths::AbsPath;
 
 use super::LendNote;
 use super::folders::{Folders, Reason};
-use super::ground::{Ground, holds, under};
+use super::ground::{Ground, under};
 
 /// The values for `TERM` and `TERMINFO`.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -59,10 +59,7 @@ fn known_to_system(ground: &Ground<'_>, term: &OsStr, folders: &Folders) -> bool
         .filter_map(|folder| AbsPath::new(folder).ok());
     databases
         .filter_map(|database| description(ground, &database, term))
-        .any(|file| {
-            rows.values.iter().any(|folder| holds(folder, &file))
-                || folders.reachable(ground, &file).is_some()
-        })
+        .any(|file| ground.is_value(&file) || folders.reachable(ground, &file).is_some())
 }
 
 fn lend(ground: &Ground<'_>, term: &OsStr, folders: &mut Folders) -> Option<AbsPath> {

@@ -171,6 +171,39 @@ fn a_tools_folder_that_links_to_secrets_is_not_lent() {
 }
 
 #[test]
+fn a_variable_lends_a_whole_folder_only_if_it_looks_like_the_tools() {
+    let uv = || Machine::linux().file("/usr/bin/uv", "");
+    let diaries = uv()
+        .file("~/diaries/monday.txt", "")
+        .var("UV_CACHE_DIR", "~/diaries");
+    let lending = diaries.lend();
+    assert_eq!(
+        lending.said(),
+        ["/home/ada/diaries is not lent to uv: nothing in it shows that it belongs to the tool"]
+    );
+    assert_eq!(
+        lending.shown(),
+        ["empty uv /home/ada/diaries"],
+        "an empty one of the project instead"
+    );
+    let dot = uv()
+        .file("~/.uv-things/CACHEDIR.TAG", "")
+        .var("UV_CACHE_DIR", "~/.uv-things");
+    assert_eq!(
+        dot.lend().said(),
+        ["/home/ada/.uv-things is not lent to uv: it is a whole dot folder"]
+    );
+    let cache = uv()
+        .file("~/uv-things/CACHEDIR.TAG", "")
+        .var("UV_CACHE_DIR", "~/uv-things");
+    assert_eq!(
+        cache.lend().shown(),
+        ["cache uv /home/ada/uv-things"],
+        "the same with a mark and without a dot"
+    );
+}
+
+#[test]
 fn secrets_that_lie_in_lent_folders_are_covered() {
     let machine = Machine::linux()
         .file("~/.local/bin/tool", "")
@@ -343,7 +376,7 @@ proptest! {
     #[test]
     fn no_machine_makes_lending_leak(
         links in prop::collection::vec((0..PLACES.len(), "(bin|registry|git|toolchains|versions|cache|lib|v10|a)", 0..PLACES.len()), 0..8),
-        dirs in prop::collection::vec((0..PLACES.len(), "(bin|registry|toolchains|versions|cache|lib|v10|.npmrc|credentials)"), 0..12),
+        dirs in prop::collection::vec((0..PLACES.len(), "(bin|registry|toolchains|versions|cache|lib|v10|\\.npmrc|credentials)"), 0..12),
         vars in prop::collection::vec((any::<prop::sample::Index>(), 0..PLACES.len(), "(|/bin|/a|/registry)"), 0..8),
         entries in prop::collection::vec((0..PLACES.len(), "(|/bin|/a|/a/bin|/../x)"), 0..8),
     ) {

@@ -18,9 +18,9 @@ use enclos_paths::AbsPath;
 use serde::Deserialize;
 
 use super::LendNote;
-use super::catalogue::Tool;
 use super::ground::{Ground, under};
 use super::places::{Place, Places};
+use super::rows::Tool;
 
 /// How a manager works; the `[versions]` of a row.
 #[derive(Debug, Clone, Deserialize)]
