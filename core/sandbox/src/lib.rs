@@ -6,10 +6,12 @@
 //!
 //! What cannot be enforced here is in the plan's [`Enforcement`], never silently assumed.
 
+pub mod cases;
 pub mod enforcement;
 pub mod jail;
 pub mod lend;
 pub mod linux;
+pub mod seatbelt;
 
 pub use enforcement::{Enforcement, Gap, Level};
 pub use jail::{Access, Command, Jail, Lent, Network, Overlay, Stdio, Tree, User};
