@@ -1,0 +1,72 @@
+//! Colours, only where somebody sees them: on a terminal, and not when NO_COLOR is set (no-color.org).
+
+use std::io::IsTerminal;
+
+/// What a piece of text is; the colour follows from that. No meaning is carried by colour alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paint {
+    /// A name to type or to find again.
+    Name,
+    /// Lines that come.
+    Added,
+    /// Lines that go.
+    Removed,
+    /// What needs a look.
+    Warn,
+    /// What went wrong.
+    Bad,
+    /// What went well.
+    Good,
+    /// What matters less.
+    Dim,
+    /// A heading.
+    Strong,
+}
+
+/// Whether to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Style {
+    coloured: bool,
+}
+
+impl Style {
+    /// For standard output.
+    pub(crate) fn for_output() -> Self {
+        Self {
+            coloured: std::io::stdout().is_terminal() && wanted(),
+        }
+    }
+
+    /// For standard error.
+    pub(crate) fn for_errors() -> Self {
+        Self {
+            coloured: std::io::stderr().is_terminal() && wanted(),
+        }
+    }
+
+    /// Without any colour.
+    #[cfg(test)]
+    pub(crate) fn plain() -> Self {
+        Self { coloured: false }
+    }
+
+    pub(crate) fn paint(self, paint: Paint, text: &str) -> String {
+        if !self.coloured || text.is_empty() {
+            return text.to_owned();
+        }
+        let code = match paint {
+            Paint::Name => "36",
+            Paint::Added | Paint::Good => "32",
+            Paint::Removed | Paint::Bad => "31",
+            Paint::Warn => "33",
+            Paint::Dim => "2",
+            Paint::Strong => "1",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+fn wanted() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

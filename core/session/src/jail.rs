@@ -1,0 +1,400 @@
+//! From a policy and a copy to the jail the command runs in.
+//!
+//! Everything that is lent is resolved first and judged again by what it resolves to: a link inside a folder that may
+//! be lent can lead to one that may not.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+
+use enclos_paths::AbsPath;
+use enclos_policy::EnvRule;
+use enclos_policy::LendRefused;
+use enclos_policy::LentAccess;
+use enclos_policy::may_lend;
+use enclos_sandbox::Access;
+use enclos_sandbox::Command;
+use enclos_sandbox::HostFacts;
+use enclos_sandbox::Jail;
+use enclos_sandbox::Lent;
+use enclos_sandbox::Network;
+use enclos_sandbox::Overlay;
+use enclos_sandbox::Tree;
+use enclos_sandbox::User;
+use enclos_sandbox::lend;
+use enclos_sandbox::lend::Catalogue;
+use enclos_sandbox::lend::GeneratedFile;
+use enclos_sandbox::lend::Lending;
+use enclos_sandbox::lend::caches::CachePlan;
+use enclos_sandbox::lend::caches::Means;
+use enclos_sandbox::linux::etc;
+
+use crate::Draft;
+use crate::Environment;
+use crate::Record;
+use crate::TreeRecord;
+use crate::config;
+
+/// Plans the jail of a session whose copies are made, and fills its private home and `/etc`.
+///
+/// `caches` is the folder of the project's caches that
+/// this session has to itself.
+pub(crate) fn plan(
+    environment: &Environment,
+    draft: &Draft,
+    record: &Record,
+    caches: Option<&AbsPath>,
+) -> Result<Planned, JailError> {
+    let places = config::places(environment, draft.project.path());
+    let user = User {
+        name: environment.user.name.clone(),
+        uid: environment.user.uid,
+        gid: environment.user.gid,
+        home: environment.user.home.clone(),
+        shell: environment.user.shell.clone(),
+    };
+    let store = &record.store;
+    let home = store.resolve("home");
+    let lending = lending(environment, draft, record)?;
+    fill(&home, &lending.files)?;
+    fill(&home, &git_files(environment, record, &lending))?;
+    let etc = store.resolve("etc");
+    let host = AbsPath::new("/etc").map_err(|_| JailError::NoEtc)?;
+    let facts = HostFacts::gather(&bwrap_search(environment));
+    etc::generate(&etc, &user, &facts, &host)?;
+    let mut lent = folders(&lending, caches)?;
+    for wanted in &draft.policy.lent {
+        lent.push(named(&wanted.value.path, wanted.value.access, &places)?);
+    }
+    let notes = lending.notes.iter().map(ToString::to_string).collect();
+    let shell = shell(environment, draft, &lending, &home)?;
+    let jail = Jail {
+        user,
+        trees: record.trees.iter().map(tree).collect(),
+        home: home.clone(),
+        tmp: store.resolve("tmp"),
+        etc,
+        lent,
+        covered: lending
+            .covered
+            .iter()
+            .filter(|path| !path.as_bytes().starts_with(b"/usr/"))
+            .cloned()
+            .collect(),
+        sockets: draft
+            .policy
+            .sockets
+            .iter()
+            .map(|socket| socket.value.clone())
+            .collect(),
+        protected: places
+            .own
+            .into_iter()
+            .filter(|own| *own != environment.places.caches)
+            .collect(),
+        network: Network::None,
+        command: command(draft, &shell),
+        stage: environment.executable.clone(),
+    };
+    Ok(Planned { jail, shell, notes })
+}
+
+/// A jail and what else is to be known of it.
+pub(crate) struct Planned {
+    /// The jail.
+    pub(crate) jail: Jail,
+    /// The person's shell in it.
+    pub(crate) shell: Command,
+    /// What was left out of the lending and why, in words.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Where bubblewrap is looked for: folders of the system only, because a `PATH` can name anything.
+pub(crate) fn bwrap_search(_environment: &Environment) -> Vec<AbsPath> {
+    [
+        "/usr/bin/bwrap",
+        "/usr/local/bin/bwrap",
+        "/bin/bwrap",
+        "/run/current-system/sw/bin/bwrap",
+    ]
+    .into_iter()
+    .filter_map(|path| AbsPath::new(path).ok())
+    .collect()
+}
+
+fn tree(tree: &TreeRecord) -> Tree {
+    let overlays = tree.overlaid.iter().map(|overlaid| {
+        let inside = overlaid
+            .path
+            .as_ref()
+            .map_or_else(|| tree.original.clone(), |path| tree.original.join(path));
+        Overlay {
+            lower: inside.clone(),
+            inside,
+            upper: overlaid.upper.clone(),
+            work: overlaid.upper.resolve("../work"),
+        }
+    });
+    Tree {
+        inside: tree.original.clone(),
+        outside: tree.copy.clone(),
+        overlays: overlays.collect(),
+    }
+}
+
+fn lending(
+    environment: &Environment,
+    draft: &Draft,
+    record: &Record,
+) -> Result<Lending, JailError> {
+    let catalogue = Catalogue::built_in()?;
+    let path = environment
+        .vars
+        .get(&OsString::from("PATH"))
+        .cloned()
+        .unwrap_or_default();
+    let path = path
+        .as_bytes()
+        .split(|&b| b == b':')
+        .map(|part| std::ffi::OsStr::from_bytes(part).to_owned())
+        .collect();
+    let denied = draft.policy.deny.iter().map(|deny| deny.value.clone());
+    let places = config::places(environment, draft.project.path());
+    let outside = lend::Outside {
+        os: lend::Os::this(),
+        home: environment.user.home.clone(),
+        project: draft.project.path().clone(),
+        path,
+        vars: environment.vars.clone(),
+        shell: environment.user.shell.clone(),
+        protected: places.own.into_iter().chain(denied).collect(),
+        readable: draft
+            .policy
+            .lent
+            .iter()
+            .map(|lent| lent.value.path.clone())
+            .collect(),
+    };
+    let inside = lend::Inside {
+        home: environment.user.home.clone(),
+        project: draft.project.path().clone(),
+        tmp: record.store.resolve("/tmp"),
+        user: environment.user.name.clone(),
+        session: record.id.to_string(),
+    };
+    Ok(lend::find(&catalogue, &outside, &inside, &lend::Disk))
+}
+
+/// The git settings of the private home.
+fn git_files(environment: &Environment, record: &Record, lending: &Lending) -> Vec<GeneratedFile> {
+    let settings = crate::git::settings(environment);
+    let trees: Vec<AbsPath> = record
+        .trees
+        .iter()
+        .map(|tree| tree.original.clone())
+        .collect();
+    let ignored = fs::read(environment.user.home.resolve(".config/git/ignore")).ok();
+    let large_files = if lending.has_program("git-lfs", &lend::Disk) {
+        lend::git::LargeFiles::Present
+    } else {
+        lend::git::LargeFiles::Absent
+    };
+    let input = lend::git::GitInput {
+        settings: &settings,
+        trees: &trees,
+        ignored: ignored.as_deref(),
+        large_files,
+    };
+    lend::git::files(&input)
+}
+
+/// What of the toolchains is lent, with the project's own part of each cache.
+fn folders(lending: &Lending, caches: Option<&AbsPath>) -> Result<Vec<Lent>, JailError> {
+    let mut lent = Vec::new();
+    for folder in &lending.folders {
+        let outside = folder.outside.clone();
+        let inside = folder.inside.clone();
+        let plan = caches.and_then(|caches| lend::caches::plan(folder, caches, MEANS));
+        lent.push(match plan {
+            Some(CachePlan::Overlay {
+                inside,
+                lower,
+                upper,
+                work,
+            }) => {
+                make(&upper)?;
+                make(&work)?;
+                Lent {
+                    outside: lower,
+                    inside,
+                    access: Access::Overlay { upper, work },
+                }
+            }
+            Some(CachePlan::Private { inside, folder }) => {
+                make(&folder)?;
+                Lent {
+                    outside: folder,
+                    inside,
+                    access: Access::ReadWrite,
+                }
+            }
+            _ => Lent {
+                outside,
+                inside,
+                access: Access::ReadOnly,
+            },
+        });
+    }
+    Ok(lent)
+}
+
+fn make(folder: &AbsPath) -> Result<(), JailError> {
+    fs::create_dir_all(folder).map_err(|source| JailError::Home {
+        path: folder.clone(),
+        source,
+    })
+}
+
+/// How caches are made writable here. A clone on macOS is made on first use, and comes with its executor.
+const MEANS: Means = if cfg!(target_os = "linux") {
+    Means::Overlay
+} else {
+    Means::Nothing
+};
+
+/// A path that the person or the project's file names.
+fn named(
+    path: &AbsPath,
+    access: LentAccess,
+    places: &enclos_policy::Places,
+) -> Result<Lent, JailError> {
+    let real = fs::canonicalize(path).map_err(|source| JailError::Lend {
+        path: path.clone(),
+        source,
+    })?;
+    let real = AbsPath::new(real).map_err(|error| JailError::Lend {
+        path: path.clone(),
+        source: io::Error::other(error),
+    })?;
+    let (lending, access) = match access {
+        LentAccess::Read => (enclos_policy::Lending::Read, Access::ReadOnly),
+        LentAccess::Write => (enclos_policy::Lending::Write, Access::ReadWrite),
+    };
+    may_lend(&real, lending, places)?;
+    Ok(Lent {
+        outside: real,
+        inside: path.clone(),
+        access,
+    })
+}
+
+fn fill(home: &AbsPath, files: &[GeneratedFile]) -> Result<(), JailError> {
+    for file in files {
+        let path = home.join(&file.inside_home);
+        let made = (|| {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            match &file.contents {
+                lend::Contents::Link(target) => std::os::unix::fs::symlink(target, &path),
+                lend::Contents::Bytes(bytes) => {
+                    let mut open = fs::OpenOptions::new();
+                    let mut made = open
+                        .write(true)
+                        .create(true)
+                        .truncate(true)
+                        .mode(file.mode)
+                        .open(&path)?;
+                    io::Write::write_all(&mut made, bytes)
+                }
+            }
+        })();
+        made.map_err(|source| JailError::Home { path, source })?;
+    }
+    Ok(())
+}
+
+/// The command that was asked for, or the shell.
+fn command(draft: &Draft, shell: &Command) -> Command {
+    let mut command = shell.clone();
+    if !draft.request.command.is_empty() {
+        command.argv.clone_from(&draft.request.command);
+    }
+    command
+}
+
+/// The person's shell inside, with the environment that every command gets.
+fn shell(
+    environment: &Environment,
+    draft: &Draft,
+    lending: &Lending,
+    home: &AbsPath,
+) -> Result<Command, JailError> {
+    let mut env: Vec<(OsString, OsString)> = lending.env.clone();
+    let shell =
+        lend::shell::interactive(&lending.shell, &environment.user.home, &lending.path, MARK);
+    fill(home, &shell.files)?;
+    env.extend(shell.env);
+    for (name, rule) in &draft.policy.env {
+        let name = OsString::from(name.as_str());
+        let value = match &rule.value {
+            EnvRule::Pass => environment.vars.get(&name).cloned(),
+            EnvRule::Set(value) => Some(value.as_os_str().to_owned()),
+        };
+        env.retain(|(own, _)| *own != name);
+        env.extend(value.map(|value| (name, value)));
+    }
+    let start = draft.start.as_ref().map_or_else(
+        || draft.project.path().clone(),
+        |below| draft.project.join(below),
+    );
+    let stdio = crate::resume::stdio(draft.request.streams);
+    Ok(Command {
+        argv: shell.argv,
+        env,
+        cwd: start,
+        umask: environment.umask,
+        stdio,
+    })
+}
+
+/// What the prompt inside begins with.
+const MARK: &str = "[enclos] ";
+
+/// Why a jail cannot be planned. Nothing has been started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JailError {
+    /// A path that was named cannot be lent because it is not there.
+    #[error("{path} cannot be lent")]
+    Lend {
+        /// The path.
+        path: AbsPath,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A path that was named leads to one that is never lent.
+    #[error(transparent)]
+    Refused(#[from] LendRefused),
+    /// The lists of what may be lent are wrong.
+    #[error(transparent)]
+    Catalogue(#[from] lend::CatalogueError),
+    /// The private home cannot be filled.
+    #[error("{path} cannot be made")]
+    Home {
+        /// What cannot be made.
+        path: AbsPath,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// `/etc` cannot be generated.
+    #[error(transparent)]
+    Etc(#[from] etc::EtcError),
+    /// This system has no `/etc`.
+    #[error("this system has no /etc")]
+    NoEtc,
+}
