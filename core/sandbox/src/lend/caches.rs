@@ -17,8 +17,10 @@ use super::{Access, Folder, Lower};
 pub enum Means {
     /// An overlay mount: nothing is copied, only what is changed takes space. Linux.
     Overlay,
-    /// A clone by `clonefile` or reflink: shares its blocks until changed.
-    Clone,
+    /// A clone by reflink, mounted in its place: shares its blocks until changed. Linux.
+    Reflink,
+    /// A clone by `clonefile` that lies in its place in the private home, because nothing can be mounted. macOS.
+    InPlace,
     /// Neither: the project starts with an empty cache rather than with a copy of gigabytes.
     Nothing,
 }
@@ -44,14 +46,14 @@ pub enum CachePlan {
         inside: AbsPath,
         /// The lent cache, never written.
         from: AbsPath,
-        /// The project's own whole copy; kept.
+        /// The project's own whole copy; kept. It is `inside` where nothing can be mounted.
         folder: AbsPath,
     },
     /// Show `folder`, made empty when it is not there, at `inside`.
     Private {
         /// Where it is seen.
         inside: AbsPath,
-        /// The project's own cache; kept.
+        /// The project's own cache; kept. It is `inside` where nothing can be mounted.
         folder: AbsPath,
     },
 }
@@ -74,7 +76,10 @@ pub fn plan(folder: &Folder, caches: &AbsPath, means: Means) -> Option<CachePlan
     };
     let own = caches.child(name).ok()?;
     let inside = folder.inside.clone();
-    let whole = own.child("whole").ok()?;
+    let whole = match means {
+        Means::InPlace => inside.clone(),
+        _ => own.child("whole").ok()?,
+    };
     Some(match (lower, means) {
         (Lower::Present, Means::Overlay) => CachePlan::Overlay {
             inside,
@@ -82,7 +87,7 @@ pub fn plan(folder: &Folder, caches: &AbsPath, means: Means) -> Option<CachePlan
             upper: own.child("upper").ok()?,
             work: own.child("work").ok()?,
         },
-        (Lower::Present, Means::Clone) => CachePlan::Clone {
+        (Lower::Present, Means::Reflink | Means::InPlace) => CachePlan::Clone {
             inside,
             from: folder.outside.clone(),
             folder: whole,
@@ -144,7 +149,7 @@ mod tests {
         let at = path("/c");
         for (lower, means) in [
             (Lower::Absent, Means::Overlay),
-            (Lower::Absent, Means::Clone),
+            (Lower::Absent, Means::Reflink),
             (Lower::Present, Means::Nothing),
         ] {
             let planned = plan(&cache(lower), &at, means);

@@ -68,7 +68,7 @@ impl Ground<'_> {
         if self.never.iter().any(|place| meets(path, place)) {
             return Some(Fenced::Secrets);
         }
-        if outside.protected.iter().any(|place| meets(path, place)) {
+        if self.protected.iter().any(|place| meets(path, place)) {
             return Some(Fenced::Protected);
         }
         if self.is_replaced(path) {
@@ -93,11 +93,7 @@ impl Ground<'_> {
     /// passes, because nothing is lent by it.
     pub(super) fn is_private(&self, path: &AbsPath) -> bool {
         self.never.iter().any(|place| path.is_within(place))
-            || self
-                .outside
-                .protected
-                .iter()
-                .any(|place| path.is_within(place))
+            || self.protected.iter().any(|place| path.is_within(place))
     }
 
     /// Whether `path` lies in a folder that is another one inside. Home may lie in one: it is mounted in it.

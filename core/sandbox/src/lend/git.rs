@@ -251,7 +251,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn every_name_comes_back_as_it_was(name in "[^\0\r]{1,40}") {
             let config = written(&[("user.name".to_owned(), name.clone().into_bytes())], &[]);

@@ -18,8 +18,10 @@ pub(super) struct Ground<'a> {
     system: Vec<AbsPath>,
     /// Parts of the generated `/etc` that a value may name.
     values: Vec<AbsPath>,
-    /// Folders and files that are never lent.
+    /// Folders and files that are never lent, as they are named and as they resolve.
     pub(super) never: Vec<AbsPath>,
+    /// What the caller protects, likewise.
+    pub(super) protected: Vec<AbsPath>,
     /// Folders that are others inside.
     pub(super) replaced: Vec<AbsPath>,
 }
@@ -41,8 +43,9 @@ impl<'a> Ground<'a> {
             .never
             .place
             .iter()
-            .filter_map(|row| place(&row.path))
-            .collect();
+            .filter_map(|row| place(&row.path));
+        let never = with_targets(probe, never);
+        let protected = with_targets(probe, outside.protected.iter().cloned());
         let replaced = paths(&catalogue.never.replaced);
         let (system, values) = (paths(&rows.folders), paths(&rows.values));
         Self {
@@ -53,6 +56,7 @@ impl<'a> Ground<'a> {
             system,
             values,
             never,
+            protected,
             replaced,
         }
     }
@@ -170,6 +174,19 @@ impl<'a> Ground<'a> {
             .filter(|name| matches_name(pattern, name.as_bytes()))
             .collect()
     }
+}
+
+/// `paths`, and after each the one that it resolves to, if that is another.
+fn with_targets(probe: &dyn Probe, paths: impl Iterator<Item = AbsPath>) -> Vec<AbsPath> {
+    let mut all = Vec::new();
+    for path in paths {
+        // Asking what is not there costs one question instead of one per component.
+        let real = probe.kind(&path).and_then(|_| probe.resolve(&path));
+        let real = real.filter(|real| *real != path);
+        all.push(path);
+        all.extend(real);
+    }
+    all
 }
 
 /// `below` under `root`; `.` and nothing are `root` itself. None when `below` would lead elsewhere.
