@@ -17,7 +17,7 @@ pub use enforcement::{Enforcement, Gap, Level};
 pub use jail::{Access, Command, Jail, Lent, Network, Overlay, Stdio, Tree, User};
 #[cfg(target_os = "linux")]
 pub use linux::{
-    HostFacts, LaunchError, Plan, PlanError, Running, SpawnError, Spawned, Survey, WaitError, launch, plan, stage,
+    FreezeError, HostFacts, LaunchError, Plan, PlanError, Running, SpawnError, Spawned, Survey, WaitError, launch, plan, stage,
 };
 pub use outcome::{Exit, Signal};
 

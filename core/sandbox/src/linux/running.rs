@@ -88,6 +88,18 @@ pub enum SpawnError {
     Gone,
 }
 
+/// Why the processes of a jail do not stand still. All of them go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FreezeError {
+    /// One of them did not stop in time.
+    #[error("a process could not be stopped")]
+    Unstoppable,
+    /// The jail is gone.
+    #[error("the jail has ended")]
+    Gone,
+}
+
 /// Why waiting failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -191,12 +203,26 @@ impl Running {
     ///
     /// # Errors
     /// When one of them could not be stopped in time; then all of them go on.
-    pub fn freeze(&mut self) -> Result<(), SpawnError> {
-        Err(SpawnError::Gone)
+    pub fn freeze(&mut self) -> Result<(), FreezeError> {
+        self.control.send(&ToStage::Freeze.encode(), &[]).map_err(|_| FreezeError::Gone)?;
+        loop {
+            let frame = self.control.receive().map_err(|_| FreezeError::Gone)?.ok_or(FreezeError::Gone)?;
+            match FromStage::decode(&frame.bytes) {
+                Some(FromStage::Ended { id, exit }) => {
+                    self.exits.insert(id, exit);
+                }
+                Some(FromStage::Held { still: true }) => return Ok(()),
+                Some(FromStage::Held { still: false }) => return Err(FreezeError::Unstoppable),
+                _ => return Err(FreezeError::Gone),
+            }
+        }
     }
 
-    /// Lets the processes of the jail go on.
-    pub fn thaw(&mut self) {}
+    /// Lets the processes of the jail go on; those that were stopped before the freeze stay stopped.
+    pub fn thaw(&mut self) {
+        // A jail that is gone has nobody to go on.
+        let _ = self.control.send(&ToStage::Thaw.encode(), &[]);
+    }
 
     /// Nobody is left: hears what was said last, and buries our child.
     fn finish(&mut self) -> Exit {

@@ -34,6 +34,10 @@ pub(crate) enum ToStage {
     },
     /// Ask every process to end.
     End,
+    /// Stop every process where it is; answered by [`FromStage::Held`].
+    Freeze,
+    /// Let them go on.
+    Thaw,
 }
 
 /// What the stage tells the launcher.
@@ -68,6 +72,11 @@ pub(crate) enum FromStage {
         id: u32,
         /// How.
         exit: Exit,
+    },
+    /// Whether every process stands still now.
+    Held {
+        /// If not, all of them go on.
+        still: bool,
     },
 }
 
@@ -129,6 +138,8 @@ impl ToStage {
                 out.push(signal_number(*signal));
             }
             Self::End => out.push(3),
+            Self::Freeze => out.push(4),
+            Self::Thaw => out.push(5),
         }
         out
     }
@@ -141,6 +152,8 @@ impl ToStage {
             1 => Self::Spawn { id: from.u32()?, command: from.command()? },
             2 => Self::Signal { id: from.u32()?, signal: signal_of(from.u8()?)? },
             3 => Self::End,
+            4 => Self::Freeze,
+            5 => Self::Thaw,
             _ => return None,
         };
         from.0.is_empty().then_some(message)
@@ -182,6 +195,7 @@ impl FromStage {
                     Exit::Killed => [2, 0],
                 });
             }
+            Self::Held { still } => out.extend([5, u8::from(*still)]),
         }
         out
     }
@@ -214,6 +228,11 @@ impl FromStage {
                 };
                 Self::Ended { id, exit }
             }
+            5 => match from.u8()? {
+                0 => Self::Held { still: false },
+                1 => Self::Held { still: true },
+                _ => return None,
+            },
             _ => return None,
         };
         from.0.is_empty().then_some(message)
@@ -489,6 +508,7 @@ mod tests {
             (any::<u32>(), any::<i32>())
                 .prop_map(|(id, errno)| FromStage::Refused { id, refusal: Refusal::CannotExecute, errno }),
             (any::<u32>(), exit).prop_map(|(id, exit)| FromStage::Ended { id, exit }),
+            any::<bool>().prop_map(|still| FromStage::Held { still }),
         ]
     }
 

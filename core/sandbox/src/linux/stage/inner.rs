@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
 use super::super::channel::{Channel, Frame};
 use super::super::wire::{FromStage, ToStage, signal_number};
-use super::{confine, program};
+use super::{confine, hold, program};
 use crate::Exit;
 
 /// Runs until the first command has ended or the launcher is gone.
@@ -23,7 +23,7 @@ pub(super) fn run() -> Result<(), String> {
     let [control] = inherit::take_over().map_err(|error| format!("no socket: {error}"))?;
     let control = Channel::over(control);
     let ended = prepare(&control).map_err(|error| format!("cannot start: {error}"))?;
-    let mut stage = Stage { control, ended, commands: BTreeMap::new() };
+    let mut stage = Stage { control, ended, commands: BTreeMap::new(), held: None };
     // An error here is that of a socket whose other end is gone: nobody is left to be told.
     let _ = stage.serve();
     Ok(())
@@ -44,6 +44,8 @@ struct Stage {
     ended: ChildEnded,
     /// What was started and not yet buried; orphans are not in it.
     commands: BTreeMap<u32, Pid>,
+    /// Everyone, while they are held still.
+    held: Option<hold::Held>,
 }
 
 impl Stage {
@@ -108,6 +110,18 @@ impl Stage {
                 // terminal often the other.
                 for signal in [Signal::HUP, Signal::TERM, Signal::CONT] {
                     let _ = signal_everyone(signal);
+                }
+                Ok(())
+            }
+            Some(ToStage::Freeze) => {
+                if self.held.is_none() {
+                    self.held = hold::still();
+                }
+                self.say(&FromStage::Held { still: self.held.is_some() }, &[])
+            }
+            Some(ToStage::Thaw) => {
+                if let Some(held) = self.held.take() {
+                    held.release();
                 }
                 Ok(())
             }

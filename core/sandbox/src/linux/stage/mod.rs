@@ -7,6 +7,7 @@
 //! the jailed processes: it is marked as not dumpable, which also hides the executable behind its /proc entry.
 
 mod confine;
+mod hold;
 mod inner;
 mod outer;
 mod program;
