@@ -3,7 +3,12 @@
 //! `cargo run --release -p enclos-clone --example measure [files] [rounds]`, as root. Ratios count, not times: the
 //! machine is shared, so the runs alternate and medians are shown.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::panic, reason = "a program to measure with")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::panic,
+    reason = "a program to measure with"
+)]
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +27,9 @@ use enclos_paths::ProjectRoot;
 use enclos_testkit::LoopFs;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<usize>().unwrap());
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|text| text.parse::<usize>().unwrap());
     let files = arguments.next().unwrap_or(50_000);
     let rounds = arguments.next().unwrap_or(7);
     let fs = LoopFs::xfs_of(8 << 30).unwrap();
@@ -39,7 +46,9 @@ fn main() {
 fn generate(root: &Path, files: usize) -> u64 {
     let mut state = 7_u64;
     let mut next = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     let mut bytes = 0;
@@ -58,7 +67,9 @@ fn generate(root: &Path, files: usize) -> u64 {
             960..998 => 16_000 + next(50_000),
             _ => 200_000 + next(400_000),
         };
-        let contents: Vec<u8> = (0..size).map(|i| (i.wrapping_mul(size ^ 0x9e37_79b9) >> 13) as u8).collect();
+        let contents: Vec<u8> = (0..size)
+            .map(|i| (i.wrapping_mul(size ^ 0x9e37_79b9) >> 13) as u8)
+            .collect();
         fs::write(folder.join(format!("file{file}.js")), contents).unwrap();
         bytes += size;
     }
@@ -69,7 +80,12 @@ fn cloning(place: &Path, source: &Path, rounds: usize) -> f64 {
     let (copy, manifest) = (place.join("copy"), place.join("baseline"));
     let (mut theirs, mut ours, mut written) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
-        theirs.push(timed(|| run(Command::new("cp").args(["-a", "--reflink=always"]).arg(source).arg(&copy))));
+        theirs.push(timed(|| {
+            run(Command::new("cp")
+                .args(["-a", "--reflink=always"])
+                .arg(source)
+                .arg(&copy))
+        }));
         clear(&copy);
         let mut baseline = None;
         ours.push(timed(|| baseline = Some(clone(source, &copy))));
@@ -77,7 +93,9 @@ fn cloning(place: &Path, source: &Path, rounds: usize) -> f64 {
         clear(&copy);
     }
     let (theirs, ours, written) = (median(theirs), median(ours), median(written));
-    println!("cp -a --reflink=always {theirs:?}, clone {ours:?}, baseline written in {written:?} more");
+    println!(
+        "cp -a --reflink=always {theirs:?}, clone {ours:?}, baseline written in {written:?} more"
+    );
     (ours + written).as_secs_f64() / theirs.as_secs_f64()
 }
 
@@ -87,26 +105,48 @@ fn finding(place: &Path, source: &Path, rounds: usize) -> f64 {
     baseline.write(&abs(&manifest)).unwrap();
     settle();
     let every = baseline.entries.len() / 100;
-    let files = baseline.entries.iter().filter(|entry| entry.original.size > 0 && entry.links == 1);
-    let changed: Vec<PathBuf> = files.step_by(every).map(|entry| copy.join(&entry.path)).collect();
+    let files = baseline
+        .entries
+        .iter()
+        .filter(|entry| entry.original.size > 0 && entry.links == 1);
+    let changed: Vec<PathBuf> = files
+        .step_by(every)
+        .map(|entry| copy.join(&entry.path))
+        .collect();
     for path in changed.iter().filter(|path| path.is_file()) {
         fs::write(path, "changed by somebody").unwrap();
     }
     let (mut theirs, mut loaded, mut ours) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..3 * rounds {
-        let (mut from, mut to) = (copy.clone().into_os_string(), source.to_path_buf().into_os_string());
+        let (mut from, mut to) = (
+            copy.clone().into_os_string(),
+            source.to_path_buf().into_os_string(),
+        );
         from.push("/");
         to.push("/");
-        theirs.push(timed(|| run(Command::new("rsync").args(["-rlpn", "--delete"]).arg(from).arg(to))));
+        theirs.push(timed(|| {
+            run(Command::new("rsync")
+                .args(["-rlpn", "--delete"])
+                .arg(from)
+                .arg(to))
+        }));
         let mut baseline = None;
-        loaded.push(timed(|| baseline = Some(Baseline::read(&abs(&manifest)).unwrap())));
+        loaded.push(timed(|| {
+            baseline = Some(Baseline::read(&abs(&manifest)).unwrap())
+        }));
         let baseline = baseline.unwrap();
         let mut found = 0;
-        ours.push(timed(|| found = enclos_clone::changes(&baseline, &abs(&copy), Side::Copy).unwrap().len()));
+        ours.push(timed(|| {
+            found = enclos_clone::changes(&baseline, &abs(&copy), Side::Copy)
+                .unwrap()
+                .len()
+        }));
         assert!(found > 90, "found {found}");
     }
     let (theirs, loaded, ours) = (median(theirs), median(loaded), median(ours));
-    println!("rsync -rlpn --delete {theirs:?}, baseline read in {loaded:?}, changes found in {ours:?} more");
+    println!(
+        "rsync -rlpn --delete {theirs:?}, baseline read in {loaded:?}, changes found in {ours:?} more"
+    );
     (loaded + ours).as_secs_f64() / theirs.as_secs_f64()
 }
 

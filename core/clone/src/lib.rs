@@ -4,9 +4,11 @@
 //! identity of every entry on both sides, so a later look finds what changed in the copy and in the original without
 //! reading contents. Cloning never writes to the original and never leaves a half-made clone that looks whole.
 
+mod base;
 mod baseline;
 mod changes;
 mod clone;
+mod ignored;
 mod listing;
 mod measure;
 mod method;
@@ -20,6 +22,9 @@ mod settle;
 mod tree;
 mod trust;
 
+pub use base::{
+    Absence, BaseContent, BaseError, BaseStore, Ended, Keeping, Recorded, is_unchanged,
+};
 pub use baseline::{Baseline, BaselineError, Entry, Identity, Kind, Presence, Skipped};
 pub use changes::{Candidate, Difference, Now, ScanError, Side, changes};
 pub use clone::clone;

@@ -42,6 +42,7 @@ use crate::settle::settle;
 
 pub(crate) use self::attributes::narrow;
 pub(crate) use self::contents::Filling;
+pub(crate) use self::contents::fill;
 pub(crate) use self::contents::hash;
 use self::folder::Worker;
 use self::links::Links;

@@ -570,3 +570,49 @@ fn a_file_that_changes_while_it_is_copied_is_never_a_mix() {
         assert!(steady > 0, "some copies found the file at rest");
     });
 }
+
+#[test]
+fn a_kill_while_cloning_leaves_only_a_destination_to_remove() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    for i in 0..100 {
+        fs::create_dir_all(source.join(format!("folder{i}"))).unwrap();
+        for j in 0..20 {
+            fs::write(source.join(format!("folder{i}/file{j}")), vec![1; 3000]).unwrap();
+        }
+    }
+    let before = (see(&source), change_times(&source));
+    let mut made = Vec::new();
+    for delay in [2, 5, 10, 15, 20, 30, 40] {
+        let copy = folder.path().join(format!("copy{delay}"));
+        let mut child = child("child_clones", &[&source, &copy]);
+        std::thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if copy.exists() {
+            made.push(see(&copy).len());
+            fs::remove_dir_all(&copy).unwrap();
+        }
+    }
+    assert!(
+        made.iter().any(|&n| n < before.0.len()),
+        "no kill hit the middle: {made:?}"
+    );
+    assert_eq!(
+        (see(&source), change_times(&source)),
+        before,
+        "the original is as before"
+    );
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing is left beside the original"
+    );
+}
+
+#[test]
+#[ignore = "runs as the child of the test that kills it"]
+fn child_clones() {
+    let [source, copy] = child_arguments();
+    clone_plainly(&source, &copy, Method::Copy).unwrap();
+}

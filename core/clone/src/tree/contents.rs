@@ -42,6 +42,15 @@ pub(crate) enum Failed {
     Write(Errno),
 }
 
+impl Failed {
+    /// What the kernel said.
+    pub(crate) fn errno(&self) -> Errno {
+        match self {
+            Self::Read(errno) | Self::Write(errno) => *errno,
+        }
+    }
+}
+
 impl Filling {
     fn shares(self, stat: &Stat) -> bool {
         match self {

@@ -13,6 +13,9 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
 
 use enclos_clone::CloneError;
 use enclos_clone::CloneRequest;
@@ -396,4 +399,19 @@ pub fn open_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     folder
+}
+
+/// Starts the ignored test `name` of this program in a process of its own, to be killed.
+pub fn child(name: &str, paths: &[&Path]) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", name, "--ignored", "--quiet"]);
+    command.env("ENCLOS_TEST_PATHS", std::env::join_paths(paths).unwrap());
+    command.stdout(Stdio::null()).spawn().unwrap()
+}
+
+/// The paths that [`child`] was given, in the child.
+pub fn child_arguments<const N: usize>() -> [PathBuf; N] {
+    let paths = std::env::var_os("ENCLOS_TEST_PATHS").expect("started by another test");
+    let paths: Vec<PathBuf> = std::env::split_paths(&paths).collect();
+    paths.try_into().unwrap()
 }
