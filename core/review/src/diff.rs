@@ -19,11 +19,18 @@ use crate::text::Numbering;
 
 /// How two texts are laid beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Alignment {
+enum Alignment {
     /// Lines that are unique on both sides first, then the shortest edit.
     Anchored,
-    /// The shortest edit alone. Where it leads a merge elsewhere than the anchors do, neither is right for sure.
+    /// The shortest edit alone.
     Shortest,
+    /// The shortest edit, searched from the end: among equal lines it keeps the last where the other keeps the first.
+    ShortestFromEnd,
+}
+
+impl Alignment {
+    /// All of them. Where they lead a merge to different results, none is right for sure.
+    const ALL: [Self; 3] = [Self::Anchored, Self::Shortest, Self::ShortestFromEnd];
 }
 
 /// A run of lines that goes and the run that comes in its place; one of them may be empty.
@@ -46,27 +53,52 @@ pub(crate) struct Diff {
 const MOST_STEPS: u64 = 40_000_000;
 
 /// The changes that make `new` out of `old`, placed where people expect them.
-pub(crate) fn diff(old: &[&[u8]], new: &[&[u8]], how: Alignment) -> Diff {
+pub(crate) fn diff(old: &[&[u8]], new: &[&[u8]]) -> Diff {
+    let mut found = search(old, new, Alignment::Anchored);
+    slide::place(&mut found.changes, old, new);
+    found
+}
+
+/// The lines that stay beyond doubt, as pairs of positions in both texts.
+///
+/// Every alignment maps them alike, and no change could be moved to touch them.
+pub(crate) fn surely_kept(old: &[&[u8]], new: &[&[u8]]) -> Vec<(u32, u32)> {
+    let mut sure: Option<Vec<(u32, u32)>> = None;
+    for how in Alignment::ALL {
+        let changes = search(old, new, how).changes;
+        let untouched = untouched(&changes, &slide::zones(&changes, old, new), old.len());
+        sure = Some(match sure {
+            None => untouched,
+            Some(before) => common(&before, &untouched),
+        });
+    }
+    sure.unwrap_or_default()
+}
+
+/// The changes that make `new` out of `old`, as the search found them.
+fn search(old: &[&[u8]], new: &[&[u8]], how: Alignment) -> Diff {
     let (start, end) = common_ends(old, new);
     let (old_middle, new_middle) = (&old[start..old.len() - end], &new[start..new.len() - end]);
     let mut numbering = Numbering::default();
-    let (a, b) = (numbering.of(old_middle), numbering.of(new_middle));
+    let (mut a, mut b) = (numbering.of(old_middle), numbering.of(new_middle));
+    if how == Alignment::ShortestFromEnd {
+        a.reverse();
+        b.reverse();
+    }
     let (shared_a, shared_b) = (shared(&a, &b), shared(&b, &a));
     let pick = |all: &[u32], at: &[usize]| at.iter().map(|&at| all[at]).collect::<Vec<_>>();
     let (reduced_a, reduced_b) = (pick(&a, &shared_a), pick(&b, &shared_b));
     let mut search = Search::new(&reduced_a, &reduced_b);
     search.run(how);
     let steps = MOST_STEPS - search.left;
-    let removed = spread(&search.removed, &shared_a, a.len());
-    let added = spread(&search.added, &shared_b, b.len());
-    let mut changes = runs(&removed, &added, start);
-    slide::place(&mut changes, old, new);
+    let mut removed = spread(&search.removed, &shared_a, a.len());
+    let mut added = spread(&search.added, &shared_b, b.len());
+    if how == Alignment::ShortestFromEnd {
+        removed.reverse();
+        added.reverse();
+    }
+    let changes = runs(&removed, &added, start);
     Diff { changes, steps }
-}
-
-/// For each change how far it could be moved without changing what it does, as the range of old lines it may touch.
-pub(crate) fn zones(changes: &[Change], old: &[&[u8]], new: &[&[u8]]) -> Vec<Range<u32>> {
-    slide::zones(changes, old, new)
 }
 
 struct Search<'a> {
@@ -114,7 +146,7 @@ impl<'a> Search<'a> {
             }
             let found = match how {
                 Alignment::Anchored => anchors.find(self.a, self.b, &part, &mut self.left),
-                Alignment::Shortest => Vec::new(),
+                Alignment::Shortest | Alignment::ShortestFromEnd => Vec::new(),
             };
             if !found.is_empty() {
                 self.split_at(part, &found);
@@ -234,6 +266,34 @@ fn runs(removed: &[bool], added: &[bool], offset: usize) -> Vec<Change> {
     changes
 }
 
+/// The lines that lie in no zone of a change.
+fn untouched(changes: &[Change], zones: &[Range<u32>], old_len: usize) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::with_capacity(old_len);
+    let (mut x, mut y) = (0, 0);
+    let mut free = 0;
+    for (change, zone) in changes.iter().zip(zones) {
+        pairs.extend((x..zone.start).zip(y..).filter(|(x, _)| *x >= free));
+        (x, y) = (change.old.end(), change.new.end());
+        free = zone.end;
+    }
+    let end = u32::try_from(old_len).unwrap_or(u32::MAX);
+    pairs.extend((x..end).zip(y..).filter(|(x, _)| *x >= free));
+    pairs
+}
+
+/// What two rising lists have in common.
+fn common(one: &[(u32, u32)], other: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut rest = other.iter().peekable();
+    let mut both = Vec::with_capacity(one.len());
+    for pair in one {
+        while rest.next_if(|next| *next < pair).is_some() {}
+        if rest.peek() == Some(&pair) {
+            both.push(*pair);
+        }
+    }
+    both
+}
+
 fn common_ends(old: &[&[u8]], new: &[&[u8]]) -> (usize, usize) {
     let start = old.iter().zip(new).take_while(|(x, y)| x == y).count();
     let (old, new) = (&old[start..], &new[start..]);
@@ -267,22 +327,19 @@ mod tests {
         let text = |all: &[&[u8]], at: Lines| {
             String::from_utf8(all[at.start as usize..at.end() as usize].concat()).unwrap()
         };
-        let diff = diff(&old, &new, Alignment::Anchored);
+        let diff = diff(&old, &new);
         diff.changes
             .iter()
             .map(|c| (text(&old, c.old), text(&new, c.new)))
             .collect()
     }
 
-    fn check(old: &[u8], new: &[u8], how: Alignment) {
-        let (old, new) = (lines(old), lines(new));
-        let first = diff(&old, &new, how);
+    fn check(old: &[&[u8]], new: &[&[u8]], changes: &[Change]) {
         let (mut made, mut at) = (Vec::new(), 0);
-        for (index, change) in first.changes.iter().enumerate() {
+        for (index, change) in changes.iter().enumerate() {
             assert!(
                 index == 0 || change.old.start > at,
-                "a line stays between two changes: {:?}",
-                first.changes
+                "a line stays between two changes: {changes:?}"
             );
             made.extend_from_slice(&old[at as usize..change.old.start as usize]);
             assert_eq!(
@@ -295,11 +352,6 @@ mod tests {
         }
         made.extend_from_slice(&old[at as usize..]);
         assert_eq!(made, new, "the changes make the new text");
-        assert_eq!(
-            diff(&old, &new, how).changes,
-            first.changes,
-            "a second look finds the same"
-        );
     }
 
     fn text() -> impl Strategy<Value = Vec<u8>> {
@@ -322,14 +374,22 @@ mod tests {
     proptest! {
         #[test]
         fn every_answer_is_an_edit_and_always_the_same(old in text(), new in text()) {
-            check(&old, &new, Alignment::Anchored);
-            check(&old, &new, Alignment::Shortest);
+            let (old, new) = (lines(&old), lines(&new));
+            let found = diff(&old, &new).changes;
+            check(&old, &new, &found);
+            prop_assert_eq!(&diff(&old, &new).changes, &found, "a second look finds the same");
+            for how in Alignment::ALL {
+                check(&old, &new, &search(&old, &new, how).changes);
+            }
+            for (x, y) in surely_kept(&old, &new) {
+                prop_assert_eq!(old[x as usize], new[y as usize]);
+            }
         }
 
         #[test]
         fn the_shortest_edit_is_the_shortest(old in text(), new in text()) {
             let (old, new) = (lines(&old), lines(&new));
-            let found = diff(&old, &new, Alignment::Shortest);
+            let found = search(&old, &new, Alignment::Shortest);
             let edits: u32 = found.changes.iter().map(|c| c.old.count + c.new.count).sum();
             // The textbook table: the longest common subsequence.
             let mut table = vec![vec![0; new.len() + 1]; old.len() + 1];
@@ -417,7 +477,7 @@ mod tests {
         for (name, old, new) in pairs {
             let began = std::time::Instant::now();
             let (old, new) = (lines(&old), lines(&new));
-            let found = diff(&old, &new, Alignment::Anchored);
+            let found = diff(&old, &new);
             let took = began.elapsed();
             println!(
                 "{name}: {took:?}, {} steps, {} changes",

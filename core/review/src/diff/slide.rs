@@ -48,7 +48,7 @@ pub(super) fn place(changes: &mut Vec<Change>, old: &[&[u8]], new: &[&[u8]]) {
     *changes = placed;
 }
 
-/// For each change the old lines that it touches in any of its places, up to its neighbours.
+/// The old lines, for each change, that it touches in any of its places, up to its neighbours.
 pub(super) fn zones(changes: &[Change], old: &[&[u8]], new: &[&[u8]]) -> Vec<Range<u32>> {
     let zone = |at: usize| {
         let change = &changes[at];
