@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 
 use enclos_paths::AbsPath;
 use enclos_policy::EnvRule;
@@ -27,7 +26,6 @@ use enclos_sandbox::lend;
 use enclos_sandbox::lend::Catalogue;
 use enclos_sandbox::lend::GeneratedFile;
 use enclos_sandbox::lend::Lending;
-use enclos_sandbox::lend::caches::CachePlan;
 use enclos_sandbox::lend::caches::Means;
 use enclos_sandbox::linux::etc;
 
@@ -45,7 +43,7 @@ pub(crate) fn plan(
     environment: &Environment,
     draft: &Draft,
     record: &Record,
-    caches: Option<&AbsPath>,
+    caches: &AbsPath,
 ) -> Result<Planned, JailError> {
     let places = config::places(environment, draft.project.path());
     let user = User {
@@ -58,13 +56,13 @@ pub(crate) fn plan(
     let store = &record.store;
     let home = store.resolve("home");
     let lending = lending(environment, draft, record)?;
-    fill(&home, &lending.files)?;
-    fill(&home, &git_files(environment, record, &lending))?;
+    lend::lay::home(&home, &lending.files)?;
+    lend::lay::home(&home, &git_files(environment, record, &lending))?;
     let etc = store.resolve("etc");
     let host = AbsPath::new("/etc").map_err(|_| JailError::NoEtc)?;
     let facts = HostFacts::gather(&bwrap_search(environment));
     etc::generate(&etc, &user, &facts, &host)?;
-    let mut lent = folders(&lending, caches)?;
+    let mut lent = lend::lay::folders(&lending.folders, caches, MEANS, &no_clones)?;
     for wanted in &draft.policy.lent {
         lent.push(named(&wanted.value.path, wanted.value.access, &places)?);
     }
@@ -210,59 +208,16 @@ fn git_files(environment: &Environment, record: &Record, lending: &Lending) -> V
     lend::git::files(&input)
 }
 
-/// What of the toolchains is lent, with the project's own part of each cache.
-fn folders(lending: &Lending, caches: Option<&AbsPath>) -> Result<Vec<Lent>, JailError> {
-    let mut lent = Vec::new();
-    for folder in &lending.folders {
-        let outside = folder.outside.clone();
-        let inside = folder.inside.clone();
-        let plan = caches.and_then(|caches| lend::caches::plan(folder, caches, MEANS));
-        lent.push(match plan {
-            Some(CachePlan::Overlay {
-                inside,
-                lower,
-                upper,
-                work,
-            }) => {
-                make(&upper)?;
-                make(&work)?;
-                Lent {
-                    outside: lower,
-                    inside,
-                    access: Access::Overlay { upper, work },
-                }
-            }
-            Some(CachePlan::Private { inside, folder }) => {
-                make(&folder)?;
-                Lent {
-                    outside: folder,
-                    inside,
-                    access: Access::ReadWrite,
-                }
-            }
-            _ => Lent {
-                outside,
-                inside,
-                access: Access::ReadOnly,
-            },
-        });
-    }
-    Ok(lent)
-}
-
-fn make(folder: &AbsPath) -> Result<(), JailError> {
-    fs::create_dir_all(folder).map_err(|source| JailError::Home {
-        path: folder.clone(),
-        source,
-    })
-}
-
 /// How caches are made writable here. A clone on macOS is made on first use, and comes with its executor.
 const MEANS: Means = if cfg!(target_os = "linux") {
     Means::Overlay
 } else {
     Means::Nothing
 };
+
+fn no_clones(_: &AbsPath, _: &AbsPath) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
 
 /// A path that the person or the project's file names.
 fn named(
@@ -290,32 +245,6 @@ fn named(
     })
 }
 
-fn fill(home: &AbsPath, files: &[GeneratedFile]) -> Result<(), JailError> {
-    for file in files {
-        let path = home.join(&file.inside_home);
-        let made = (|| {
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent)?;
-            }
-            match &file.contents {
-                lend::Contents::Link(target) => std::os::unix::fs::symlink(target, &path),
-                lend::Contents::Bytes(bytes) => {
-                    let mut open = fs::OpenOptions::new();
-                    let mut made = open
-                        .write(true)
-                        .create(true)
-                        .truncate(true)
-                        .mode(file.mode)
-                        .open(&path)?;
-                    io::Write::write_all(&mut made, bytes)
-                }
-            }
-        })();
-        made.map_err(|source| JailError::Home { path, source })?;
-    }
-    Ok(())
-}
-
 /// The command that was asked for, or the shell.
 fn command(draft: &Draft, shell: &Command) -> Command {
     let mut command = shell.clone();
@@ -335,7 +264,7 @@ fn shell(
     let mut env: Vec<(OsString, OsString)> = lending.env.clone();
     let shell =
         lend::shell::interactive(&lending.shell, &environment.user.home, &lending.path, MARK);
-    fill(home, &shell.files)?;
+    lend::lay::home(home, &shell.files)?;
     env.extend(shell.env);
     for (name, rule) in &draft.policy.env {
         let name = OsString::from(name.as_str());
@@ -382,15 +311,9 @@ pub enum JailError {
     /// The lists of what may be lent are wrong.
     #[error(transparent)]
     Catalogue(#[from] lend::CatalogueError),
-    /// The private home cannot be filled.
-    #[error("{path} cannot be made")]
-    Home {
-        /// What cannot be made.
-        path: AbsPath,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    /// The private home or the caches cannot be laid out.
+    #[error(transparent)]
+    Lay(#[from] lend::lay::LayError),
     /// `/etc` cannot be generated.
     #[error(transparent)]
     Etc(#[from] etc::EtcError),

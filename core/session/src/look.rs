@@ -56,7 +56,7 @@ pub struct LookFor {
 
 /// A session's processes held still; dropped, they go on.
 #[derive(Debug)]
-pub struct Still(Option<Client>);
+pub(crate) struct Still(Option<Client>);
 
 impl Drop for Still {
     fn drop(&mut self) {
@@ -71,7 +71,7 @@ impl Drop for Still {
 ///
 /// # Errors
 /// When the supervisor does not answer or could not stop every process: then there is no frozen state to look at.
-pub fn hold_still(environment: &Environment, found: &Found) -> Result<Still, ClientError> {
+pub(crate) fn hold_still(environment: &Environment, found: &Found) -> Result<Still, ClientError> {
     if !(found.alive && matches!(found.record.state, State::Running { .. })) {
         return Ok(Still(None));
     }

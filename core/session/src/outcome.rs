@@ -360,7 +360,7 @@ fn approvals(look: &Look, approve: &Approve) -> Result<Vec<Approval>, OutcomeErr
                     .hunks()
                     .iter()
                     .filter(|hunk| hunks.contains(&hunk.id));
-                let own: Vec<HunkId> = own.map(|hunk| hunk.id.clone()).collect();
+                let own: Vec<HunkId> = own.map(|hunk| hunk.id).collect();
                 if !own.is_empty() && (named || paths.is_empty()) {
                     hunks
                         .iter()

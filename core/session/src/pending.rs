@@ -5,10 +5,10 @@ use enclos_review::*;
 #[derive(Debug, thiserror::Error)]
 #[error("x")]
 pub struct RecoverError;
-pub fn scan(_: &TreeSources<'_>, _: &ScanOptions) -> Result<Review, ScanError> {
+pub(crate) fn scan(_: &TreeSources<'_>, _: &ScanOptions) -> Result<Review, ScanError> {
     unimplemented!()
 }
-pub fn apply(
+pub(crate) fn apply(
     _: &TreeSources<'_>,
     _: &Review,
     _: &Approval,
@@ -17,7 +17,7 @@ pub fn apply(
 ) -> Result<Applied, ApplyError> {
     unimplemented!()
 }
-pub fn undo(
+pub(crate) fn undo(
     _: &ProjectRoot,
     _: &AbsPath,
     _: &UndoRequest,
@@ -25,6 +25,10 @@ pub fn undo(
 ) -> Result<Undone, UndoError> {
     unimplemented!()
 }
-pub fn recover(_: &ProjectRoot, _: &AbsPath, _: &dyn Faults) -> Result<Recovered, RecoverError> {
+pub(crate) fn recover(
+    _: &ProjectRoot,
+    _: &AbsPath,
+    _: &dyn Faults,
+) -> Result<Recovered, RecoverError> {
     unimplemented!()
 }

@@ -180,8 +180,9 @@ impl Preparation<'_> {
         self.copy_trees()?;
         let slots = (0..SLOTS).map(|number| enclos_sandbox::lend::caches::slot(caches, number));
         let caches = registry.claim_caches(&self.held, &mut self.record, slots)?;
+        let caches = caches.unwrap_or_else(|| self.record.store.resolve("caches"));
         let jail::Planned { jail, shell, notes } =
-            jail::plan(self.environment, &self.draft, &self.record, caches.as_ref())?;
+            jail::plan(self.environment, &self.draft, &self.record, &caches)?;
         let search = jail::bwrap_search(self.environment);
         let watched = self.draft.request.watched == crate::Watched::Yes;
         Launch::new(jail, shell, search, watched).write(&self.held.folder)?;
@@ -307,7 +308,7 @@ impl Preparation<'_> {
     }
 }
 
-/// How many sessions of a project at once have caches of their own; the next ones have none.
+/// How many sessions of a project at once have caches that stay; what the next ones add goes with their copies.
 const SLOTS: u32 = 64;
 
 /// Where the baseline of a session's tree lies.

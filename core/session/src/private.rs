@@ -15,7 +15,7 @@ use enclos_paths::AbsPath;
 ///
 /// # Errors
 /// When it cannot be made, is a link, belongs to somebody else, or is open to others and cannot be closed.
-pub fn folder(folder: &AbsPath, uid: u32) -> Result<(), PrivateError> {
+pub(crate) fn folder(folder: &AbsPath, uid: u32) -> Result<(), PrivateError> {
     let fail = |source| PrivateError::Make {
         path: folder.clone(),
         source,
@@ -56,7 +56,11 @@ pub enum Durability {
 ///
 /// # Errors
 /// When the folder cannot be written; the old file is untouched.
-pub fn replace(path: &AbsPath, bytes: &[u8], durability: Durability) -> Result<(), PrivateError> {
+pub(crate) fn replace(
+    path: &AbsPath,
+    bytes: &[u8],
+    durability: Durability,
+) -> Result<(), PrivateError> {
     let fail = |source| PrivateError::Write {
         path: path.clone(),
         source,

@@ -28,7 +28,7 @@ pub struct Repository {
 ///
 /// # Errors
 /// When a `.git` is there but cannot be read.
-pub fn find(folder: &AbsPath) -> io::Result<Option<Repository>> {
+pub(crate) fn find(folder: &AbsPath) -> io::Result<Option<Repository>> {
     let mut at = Some(folder.clone());
     while let Some(root) = at {
         let dot_git = root.resolve(".git");
@@ -63,7 +63,7 @@ fn linked(root: AbsPath, dot_git: &AbsPath) -> io::Result<Repository> {
     else {
         return Ok(repository);
     };
-    let Ok(git_folder) = resolved(&root.resolve(OsStr::from_bytes(target))) else {
+    let Ok(git_folder) = resolved(root.resolve(OsStr::from_bytes(target))) else {
         return Ok(repository);
     };
     match points_back(&git_folder, &root)? {
@@ -80,7 +80,7 @@ fn linked(root: AbsPath, dot_git: &AbsPath) -> io::Result<Repository> {
 fn points_back(git_folder: &AbsPath, root: &AbsPath) -> io::Result<Option<AbsPath>> {
     if let Ok(back) = small_file(&git_folder.resolve("gitdir")) {
         // A linked worktree: `.git/worktrees/NAME`, whose common folder is two above by git's own layout.
-        let names_us = resolved(&git_folder.resolve(OsStr::from_bytes(back.trim_ascii())))
+        let names_us = resolved(git_folder.resolve(OsStr::from_bytes(back.trim_ascii())))
             .is_ok_and(|path| path == root.resolve(".git"));
         let common = git_folder.parent().and_then(|worktrees| worktrees.parent());
         return Ok(common.filter(|common| names_us && looks_like_git_folder(common)));
@@ -89,7 +89,7 @@ fn points_back(git_folder: &AbsPath, root: &AbsPath) -> io::Result<Option<AbsPat
         return Ok(None);
     };
     let names_us = worktree_of(&config)
-        .and_then(|path| resolved(&git_folder.resolve(path)).ok())
+        .and_then(|path| resolved(git_folder.resolve(path)).ok())
         .is_some_and(|path| path == *root);
     Ok((names_us && looks_like_git_folder(git_folder)).then(|| git_folder.clone()))
 }
@@ -117,7 +117,7 @@ impl Repository {
             .map(<[u8]>::trim_ascii)
             .filter(|l| !l.is_empty() && l[0] != b'#')
         {
-            let Ok(path) = resolved(&objects.resolve(OsStr::from_bytes(line))) else {
+            let Ok(path) = resolved(objects.resolve(OsStr::from_bytes(line))) else {
                 continue;
             };
             let is_store = path.name() == Some(OsStr::new("objects"))

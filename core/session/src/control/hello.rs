@@ -71,6 +71,9 @@ pub enum Refusal {
     /// The jailed processes could not be held still.
     #[error("the session's processes could not be stopped for a review")]
     NotFrozen,
+    /// The processes are held still for a review.
+    #[error("the session is held still for a review; try again in a moment")]
+    Busy,
     /// The command could not be started.
     #[error("{message}")]
     NotStarted {

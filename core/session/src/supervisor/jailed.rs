@@ -133,6 +133,11 @@ impl Jailed {
         self.frozen
     }
 
+    /// Whether they stand still.
+    pub(super) fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
     /// Lets them go on.
     pub(super) fn thaw(&mut self) {
         if std::mem::take(&mut self.frozen) {

@@ -44,7 +44,7 @@ use crate::registry::Held;
 
 /// What a supervisor is born with.
 #[derive(Debug)]
-pub struct Inheritance {
+pub(crate) struct Inheritance {
     /// The session's folder with its lock.
     pub held: Held,
     /// The control socket, already bound.
@@ -58,7 +58,7 @@ pub struct Inheritance {
 impl Inheritance {
     /// Puts the inheritance together from descriptors that the parent left open.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         session: AbsPath,
         lock: File,
         listener: UnixListener,
@@ -84,7 +84,7 @@ impl Inheritance {
 /// # Errors
 /// When the record cannot be read or written, or waiting itself fails. A command that cannot be started is no error
 /// here: it is told to whoever is connected and recorded.
-pub fn supervise(inheritance: Inheritance) -> Result<(), SuperviseError> {
+pub(crate) fn supervise(inheritance: Inheritance) -> Result<(), SuperviseError> {
     let Inheritance {
         held,
         listener,

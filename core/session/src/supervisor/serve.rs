@@ -132,6 +132,9 @@ impl Supervisor<'_> {
             if hello.role < Role::Type {
                 return self.viewers[at].refuse(&Refusal::Role);
             }
+            if self.jailed.is_frozen() {
+                return self.viewers[at].refuse(&Refusal::Busy);
+            }
             match self.jailed.spawn_shell(shell) {
                 Ok((id, streams)) => {
                     self.programs.insert(id, streams);
