@@ -48,13 +48,25 @@ pub enum Gap {
         /// The lent folder.
         folder: AbsPath,
     },
+    /// That a file exists, its size and times are visible everywhere (macOS).
+    NamesVisible,
+    /// Services that start to listen on loopback later can be reached (macOS).
+    LateLocalServices,
+    /// Servers of the session accept from the local network, not from loopback alone (macOS).
+    ServersSeenFromOutside,
+    /// A process that left its group, terminal and folder may outlive the session, still in its sandbox (macOS).
+    StraysPossible,
 }
 
 impl Level {
     /// [`Level::Full`] without gaps, else [`Level::Partial`].
     #[must_use]
     pub fn from_gaps(gaps: Vec<Gap>) -> Self {
-        if gaps.is_empty() { Self::Full } else { Self::Partial(gaps) }
+        if gaps.is_empty() {
+            Self::Full
+        } else {
+            Self::Partial(gaps)
+        }
     }
 
     /// The gaps, none when full.
@@ -78,6 +90,16 @@ impl fmt::Display for Gap {
             }
             Self::SocketsNotSearched { folder } => {
                 write!(f, "{folder} is too big to be searched for sockets; a service in it may be reachable")
+            }
+            Self::NamesVisible => f.write_str("macOS lets a session see that files exist everywhere, but not what is in them"),
+            Self::LateLocalServices => {
+                f.write_str("programs that start to listen on this Mac's localhost later can be reached; macOS can't narrow this down")
+            }
+            Self::ServersSeenFromOutside => {
+                f.write_str("servers that a session starts accept connections from the local network, too")
+            }
+            Self::StraysPossible => {
+                f.write_str("a process that detaches itself completely may outlive the session, still locked in")
             }
         }
     }

@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 pub mod children;
 pub mod ctty;
+#[cfg(target_os = "macos")]
+pub mod darwin;
 #[cfg(target_os = "linux")]
 pub mod inherit;
 #[cfg(target_os = "linux")]

@@ -7,20 +7,27 @@
 mod evaluate;
 mod facts;
 mod operations;
+mod plan;
 mod ports;
 mod profile;
 mod ruleset;
 mod sbpl;
+mod strays;
+
+#[cfg(target_os = "macos")]
+pub mod darwin;
 
 pub use evaluate::{Attempt, Target, Verdict};
 pub use facts::{
     Facts, Loopback, Network, PhysicalPath, PhysicalPathError, Service, Tag, TagError,
 };
 pub use operations::{Above, OPERATIONS, Operation, operation};
+pub use plan::{Host, Plan, PlanError, plan};
 pub use ports::{KNOWN_PORTS, KnownPort};
 pub use profile::{Profile, ProfileError, profile};
 pub use ruleset::{Certainty, CompileError, Rule, Ruleset};
 pub use sbpl::{SyntaxError, SyntaxProblem};
+pub use strays::{Identity, Marks, Members, Process, Round};
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,36 @@
+//! Carries a profile out on macOS: tries it, enters it, ends what runs in it. No decision is made here.
+
+mod end;
+mod self_test;
+
+use std::ffi::CString;
+use std::io;
+
+use enclos_sys::darwin::sandbox;
+
+use super::profile::Profile;
+
+pub use enclos_sys::darwin::sandbox::EnterError;
+pub use end::{end, table};
+pub use self_test::{SelfTestError, self_test};
+
+/// Enters the sandbox for good. Call it in a program that has one thread, right before the command is executed.
+///
+/// # Errors
+/// The process is as it was; the command must not be executed.
+pub fn enter(profile: &Profile) -> Result<(), EnterError> {
+    let text = |text: &str| {
+        CString::new(text).map_err(|error| EnterError::Rejected {
+            said: "the profile holds a NUL byte".into(),
+            source: io::Error::new(io::ErrorKind::InvalidInput, error),
+        })
+    };
+    let params = profile
+        .params()
+        .iter()
+        .map(|(name, value)| Ok((text(name)?, text(value)?)));
+    sandbox::enter(
+        &text(profile.text())?,
+        &params.collect::<Result<Vec<_>, _>>()?,
+    )
+}

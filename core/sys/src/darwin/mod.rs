@@ -1,0 +1,4 @@
+//! Facilities that only macOS has.
+
+pub mod processes;
+pub mod sandbox;
