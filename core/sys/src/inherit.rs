@@ -34,7 +34,9 @@ pub fn take_over<const N: usize>() -> io::Result<[OwnedFd; N]> {
     close_range(FIRST + count, RawFd::MAX)?;
     let mut numbers = FIRST..;
     // SAFETY: each number is open, and as this runs once before anything else was opened nobody else owns it.
-    Ok(std::array::from_fn(|_| unsafe { OwnedFd::from_raw_fd(numbers.next().unwrap_or(-1)) }))
+    Ok(std::array::from_fn(|_| unsafe {
+        OwnedFd::from_raw_fd(numbers.next().unwrap_or(-1))
+    }))
 }
 
 /// The first number after the standard streams.

@@ -17,13 +17,22 @@ pub(super) fn forbids_namespaces(bwrap: &Bwrap) -> bool {
 }
 
 /// All options for `jail`, in order; the command is not among them.
-pub(super) fn options(jail: &Jail, facts: &HostFacts, bwrap: &Bwrap, mounts: &Mounts) -> Vec<OsString> {
+pub(super) fn options(
+    jail: &Jail,
+    facts: &HostFacts,
+    bwrap: &Bwrap,
+    mounts: &Mounts,
+) -> Vec<OsString> {
     let mut options = Options(Vec::with_capacity(200));
     options.confine(jail, bwrap);
     options.system(jail, facts);
     options.private(facts, mounts);
     for mount in &mounts.list {
-        let how = if mount.show == Show::ReadOnly { "--ro-bind" } else { "--bind" };
+        let how = if mount.show == Show::ReadOnly {
+            "--ro-bind"
+        } else {
+            "--bind"
+        };
         options.pair(how, &mount.outside, &mount.inside);
     }
     options.pair("--ro-bind", &jail.stage, STAGE);
@@ -35,12 +44,30 @@ struct Options(Vec<OsString>);
 
 impl Options {
     fn confine(&mut self, jail: &Jail, bwrap: &Bwrap) {
-        self.all(&["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]);
-        self.all(&["--unshare-cgroup-try", "--hostname", "enclos", "--cap-drop", "ALL", "--clearenv"]);
+        self.all(&[
+            "--unshare-user",
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-ipc",
+            "--unshare-uts",
+        ]);
+        self.all(&[
+            "--unshare-cgroup-try",
+            "--hostname",
+            "enclos",
+            "--cap-drop",
+            "ALL",
+            "--clearenv",
+        ]);
         if forbids_namespaces(bwrap) {
             self.all(&["--disable-userns"]);
         }
-        self.all(&["--uid", &jail.user.uid.to_string(), "--gid", &jail.user.gid.to_string()]);
+        self.all(&[
+            "--uid",
+            &jail.user.uid.to_string(),
+            "--gid",
+            &jail.user.gid.to_string(),
+        ]);
         // The stage is process 1 itself: bubblewrap's own would be a process without the stage's confinement, and
         // through its /proc/1/exe the machine's own bubblewrap could be reached.
         self.all(&["--as-pid-1"]);
@@ -79,7 +106,16 @@ impl Options {
         self.0.extend(words.iter().map(OsString::from));
     }
 
-    fn pair(&mut self, option: &str, from: impl AsRef<std::ffi::OsStr>, to: impl AsRef<std::ffi::OsStr>) {
-        self.0.extend([option.into(), from.as_ref().to_owned(), to.as_ref().to_owned()]);
+    fn pair(
+        &mut self,
+        option: &str,
+        from: impl AsRef<std::ffi::OsStr>,
+        to: impl AsRef<std::ffi::OsStr>,
+    ) {
+        self.0.extend([
+            option.into(),
+            from.as_ref().to_owned(),
+            to.as_ref().to_owned(),
+        ]);
     }
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketFlags, SocketType,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
 
 use super::wire::LONGEST;
@@ -38,7 +38,8 @@ impl Channel {
     /// Two ends, both close-on-exec.
     pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
         let flags = SocketFlags::CLOEXEC;
-        let (ours, theirs) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        let (ours, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         Ok((Self(ours), theirs))
     }
 
@@ -57,18 +58,26 @@ impl Channel {
 
     /// Sends one frame; waits while the other end does not read.
     pub(crate) fn send(&self, frame: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-        let len = u32::try_from(frame.len()).ok().filter(|_| frame.len() <= LONGEST);
+        let len = u32::try_from(frame.len())
+            .ok()
+            .filter(|_| frame.len() <= LONGEST);
         let len = len.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         let mut bytes = Vec::with_capacity(4 + frame.len());
         bytes.extend(len.to_le_bytes());
         bytes.extend(frame);
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors))
+        {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
         }
         let mut sent = again(|| {
-            rustix::net::sendmsg(&self.0, &[io::IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL)
+            rustix::net::sendmsg(
+                &self.0,
+                &[io::IoSlice::new(&bytes)],
+                &mut ancillary,
+                SendFlags::NOSIGNAL,
+            )
         })?;
         while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
             sent += again(|| rustix::net::send(&self.0, rest, SendFlags::NOSIGNAL))?;
@@ -79,7 +88,9 @@ impl Channel {
     /// Waits for one frame; none when the other end is gone.
     pub(crate) fn receive(&self) -> io::Result<Option<Frame>> {
         let mut len = [0_u8; 4];
-        let Some(descriptors) = self.receive_start(&mut len)? else { return Ok(None) };
+        let Some(descriptors) = self.receive_start(&mut len)? else {
+            return Ok(None);
+        };
         let len = usize::try_from(u32::from_le_bytes(len)).unwrap_or(usize::MAX);
         if len > LONGEST {
             return Err(io::Error::from(io::ErrorKind::InvalidData));
@@ -96,7 +107,8 @@ impl Channel {
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let got = loop {
             let mut into = [io::IoSliceMut::new(&mut len[..])];
-            match rustix::net::recvmsg(&self.0, &mut into, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+            match rustix::net::recvmsg(&self.0, &mut into, &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+            {
                 Err(Errno::INTR) => {}
                 result => break ended(result.map(|message| message.bytes))?,
             }
@@ -166,9 +178,15 @@ mod tests {
         ours.send(b"two", &[write.as_fd()]).unwrap();
         ours.send(b"", &[]).unwrap();
         let one = theirs.receive().unwrap().unwrap();
-        assert_eq!((one.bytes.as_slice(), one.descriptors.len()), (&b"one"[..], 0));
+        assert_eq!(
+            (one.bytes.as_slice(), one.descriptors.len()),
+            (&b"one"[..], 0)
+        );
         let two = theirs.receive().unwrap().unwrap();
-        assert_eq!((two.bytes.as_slice(), two.descriptors.len()), (&b"two"[..], 1));
+        assert_eq!(
+            (two.bytes.as_slice(), two.descriptors.len()),
+            (&b"two"[..], 1)
+        );
         assert_ne!(two.descriptors[0].as_raw_fd(), write.as_raw_fd());
         assert_eq!(theirs.receive().unwrap().unwrap().bytes, b"");
         write.write_all(b"x").unwrap();
@@ -194,7 +212,10 @@ mod tests {
         let (ours, theirs) = Channel::pair().unwrap();
         let theirs = Channel::over(theirs);
         rustix::io::write(&ours, &u32::MAX.to_le_bytes()).unwrap();
-        assert_eq!(theirs.receive().unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(
+            theirs.receive().unwrap_err().kind(),
+            io::ErrorKind::InvalidData
+        );
         assert!(ours.send(&vec![0; LONGEST + 1], &[]).is_err());
     }
 }

@@ -39,7 +39,12 @@ pub enum EtcError {
 ///
 /// # Errors
 /// Names the first file that could not be written. What is absent in `host` is left out.
-pub fn generate(etc: &AbsPath, user: &User, facts: &HostFacts, host: &AbsPath) -> Result<(), EtcError> {
+pub fn generate(
+    etc: &AbsPath,
+    user: &User,
+    facts: &HostFacts,
+    host: &AbsPath,
+) -> Result<(), EtcError> {
     let (passwd, group) = entries(user)?;
     let at = At { etc, host };
     at.write("passwd", &passwd)?;
@@ -64,11 +69,20 @@ pub fn generate(etc: &AbsPath, user: &User, facts: &HostFacts, host: &AbsPath) -
 const GENERATED: [(&str, &str); 7] = [
     (COVER, ""),
     ("hostname", "enclos\n"),
-    ("hosts", "127.0.0.1 localhost enclos\n::1 localhost ip6-localhost ip6-loopback\n"),
+    (
+        "hosts",
+        "127.0.0.1 localhost enclos\n::1 localhost ip6-localhost ip6-loopback\n",
+    ),
     ("host.conf", "multi on\n"),
     ("resolv.conf", "# There is no name server in here.\n"),
-    ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\nrpc: files\n"),
-    ("shells", "/bin/sh\n/bin/bash\n/usr/bin/bash\n/usr/bin/zsh\n/usr/bin/fish\n"),
+    (
+        "nsswitch.conf",
+        "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\nrpc: files\n",
+    ),
+    (
+        "shells",
+        "/bin/sh\n/bin/bash\n/usr/bin/bash\n/usr/bin/zsh\n/usr/bin/fish\n",
+    ),
 ];
 
 /// What is copied: where libraries are, what the system is called, numbers that have names.
@@ -101,7 +115,11 @@ const ZONES: &str = "/usr/share/zoneinfo";
 fn entries(user: &User) -> Result<(Vec<u8>, Vec<u8>), EtcError> {
     let name = user.name.as_bytes();
     let words = [name, user.home.as_bytes(), user.shell.as_bytes()];
-    if words.iter().any(|word| word.iter().any(|byte| b":\n\r".contains(byte))) || name.is_empty() {
+    if words
+        .iter()
+        .any(|word| word.iter().any(|byte| b":\n\r".contains(byte)))
+        || name.is_empty()
+    {
         return Err(EtcError::Entry);
     }
     let (uid, gid) = (user.uid.to_string(), user.gid.to_string());
@@ -135,11 +153,18 @@ impl At<'_> {
 
     fn copy(&self, name: &str) -> Result<(), EtcError> {
         let from = self.host.as_path().join(name);
-        if !std::fs::metadata(&from).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= BIGGEST) {
+        if !std::fs::metadata(&from)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= BIGGEST)
+        {
             return Ok(());
         }
-        let Ok(bytes) = std::fs::read(&from) else { return Ok(()) };
-        if let Some(folder) = Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let Ok(bytes) = std::fs::read(&from) else {
+            return Ok(());
+        };
+        if let Some(folder) = Path::new(name)
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
             self.make(&self.etc.as_path().join(folder))?;
         }
         self.write(name, &bytes)
@@ -164,7 +189,10 @@ impl At<'_> {
     }
 
     fn failed(&self, name: impl AsRef<Path>, source: io::Error) -> EtcError {
-        EtcError::Write { path: self.etc.resolve(name), source }
+        EtcError::Write {
+            path: self.etc.resolve(name),
+            source,
+        }
     }
 }
 
@@ -208,13 +236,25 @@ mod tests {
         for entry in std::fs::read_dir(dir.path()).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             let known = GENERATED.iter().any(|(known, _)| *known == name)
-                || COPIED.iter().any(|known| known.split('/').next() == Some(&name))
+                || COPIED
+                    .iter()
+                    .any(|known| known.split('/').next() == Some(&name))
                 || ["passwd", "group"].contains(&name.as_str())
                 || links.contains(&name.as_str())
-                || HostFacts::gather(&[]).etc_folders.iter().any(|f| f.as_path().starts_with(format!("/etc/{name}")));
+                || HostFacts::gather(&[])
+                    .etc_folders
+                    .iter()
+                    .any(|f| f.as_path().starts_with(format!("/etc/{name}")));
             assert!(known, "{name} is not on a list");
         }
-        for absent in ["shadow", "machine-id", "ssh", "gitconfig", "environment", "ssl/private"] {
+        for absent in [
+            "shadow",
+            "machine-id",
+            "ssh",
+            "gitconfig",
+            "environment",
+            "ssl/private",
+        ] {
             assert!(!dir.path().join(absent).exists(), "{absent}");
         }
     }
@@ -224,8 +264,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let etc = AbsPath::new(dir.path()).unwrap();
         for bad in ["", "a:b", "a\nroot:x:0:0::/:/bin/sh"] {
-            let user = User { name: bad.into(), ..user() };
-            let result = generate(&etc, &user, &HostFacts::gather(&[]), &AbsPath::new("/etc").unwrap());
+            let user = User {
+                name: bad.into(),
+                ..user()
+            };
+            let result = generate(
+                &etc,
+                &user,
+                &HostFacts::gather(&[]),
+                &AbsPath::new("/etc").unwrap(),
+            );
             assert!(matches!(result, Err(EtcError::Entry)), "{bad:?}");
         }
     }

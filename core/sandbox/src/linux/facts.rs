@@ -108,9 +108,16 @@ impl HostFacts {
             landlock_abi: landlock_abi(),
             userns: userns(root),
             machine: Machine::CURRENT,
-            root_entries: ROOT_ENTRIES.iter().filter_map(|path| root_entry(path)).collect(),
+            root_entries: ROOT_ENTRIES
+                .iter()
+                .filter_map(|path| root_entry(path))
+                .collect(),
             etc_folders: etc_folders(),
-            proc_covers: existing(if root { &PROC_COVERS[..] } else { &PROC_COVERS[..4] }),
+            proc_covers: existing(if root {
+                &PROC_COVERS[..]
+            } else {
+                &PROC_COVERS[..4]
+            }),
         }
     }
 
@@ -125,9 +132,15 @@ impl HostFacts {
             findings.push(Finding::Namespaces(self.userns));
         }
         if !super::rights::usable(self.landlock_abi) {
-            findings.push(Finding::Landlock { abi: self.landlock_abi });
+            findings.push(Finding::Landlock {
+                abi: self.landlock_abi,
+            });
         }
-        if self.bwrap.as_ref().is_some_and(|bwrap| !super::bwrap::forbids_namespaces(bwrap)) {
+        if self
+            .bwrap
+            .as_ref()
+            .is_some_and(|bwrap| !super::bwrap::forbids_namespaces(bwrap))
+        {
             findings.push(Finding::NestedNamespaces);
         }
         if self.machine == Machine::Other {
@@ -194,7 +207,9 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BwrapMissing => f.write_str("bubblewrap is not installed"),
-            Self::Namespaces(userns @ Userns::AppArmor) => write!(f, "user namespaces may be forbidden: {userns}"),
+            Self::Namespaces(userns @ Userns::AppArmor) => {
+                write!(f, "user namespaces may be forbidden: {userns}")
+            }
             Self::Namespaces(userns) => write!(f, "user namespaces are forbidden: {userns}"),
             Self::Landlock { abi } => crate::Gap::LandlockMissing { abi: *abi }.fmt(f),
             Self::NestedNamespaces => crate::Gap::NamespacesFilteredOnly.fmt(f),
@@ -235,7 +250,7 @@ const ETC_FOLDERS: [&str; 8] = [
 ];
 /// Files of `/proc` that root may write without a capability, or could once. The first four are covered for everyone,
 /// the rest only where we are root and so their owner.
-const PROC_COVERS: [&str; 8] = [
+const PROC_COVERS: [&str; 9] = [
     "/proc/sys",
     "/proc/irq",
     "/proc/bus",
@@ -244,17 +259,28 @@ const PROC_COVERS: [&str; 8] = [
     "/proc/scsi",
     "/proc/fs",
     "/proc/mtrr",
+    "/proc/pressure",
 ];
 
 fn find_bwrap(search: &[AbsPath]) -> Option<Bwrap> {
-    let usual = BWRAP_PLACES.iter().filter_map(|place| AbsPath::new(place).ok());
+    let usual = BWRAP_PLACES
+        .iter()
+        .filter_map(|place| AbsPath::new(place).ok());
     search.iter().cloned().chain(usual).find_map(|path| {
-        let mode = std::fs::metadata(path.as_path()).ok().filter(std::fs::Metadata::is_file)?.permissions().mode();
+        let mode = std::fs::metadata(path.as_path())
+            .ok()
+            .filter(std::fs::Metadata::is_file)?
+            .permissions()
+            .mode();
         (mode & 0o111 != 0).then_some(())?;
         // Asking it for its options would cost more than making the whole jail; they are words in the executable.
         let program = std::fs::read(path.as_path()).ok()?;
         let disables_userns = contains(&program, b"--disable-userns");
-        Some(Bwrap { path, setuid: mode & 0o4000 != 0, disables_userns })
+        Some(Bwrap {
+            path,
+            setuid: mode & 0o4000 != 0,
+            disables_userns,
+        })
     })
 }
 
@@ -273,7 +299,9 @@ fn landlock_abi() -> u32 {
 }
 
 fn userns(root: bool) -> Userns {
-    let says = |file: &str, value: &str| std::fs::read_to_string(file).is_ok_and(|text| text.trim() == value);
+    let says = |file: &str, value: &str| {
+        std::fs::read_to_string(file).is_ok_and(|text| text.trim() == value)
+    };
     if !Path::new("/proc/self/ns/user").exists() {
         Userns::Unsupported
     } else if says("/proc/sys/user/max_user_namespaces", "0") {
@@ -282,7 +310,10 @@ fn userns(root: bool) -> Userns {
         Userns::Allowed
     } else if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
         Userns::CloneSwitch
-    } else if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+    } else if says(
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+    ) {
         Userns::AppArmor
     } else {
         Userns::Allowed
@@ -291,19 +322,33 @@ fn userns(root: bool) -> Userns {
 
 fn root_entry(path: &str) -> Option<RootEntry> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
-    let link = if metadata.is_symlink() { Some(std::fs::read_link(path).ok()?.into_os_string()) } else { None };
+    let link = if metadata.is_symlink() {
+        Some(std::fs::read_link(path).ok()?.into_os_string())
+    } else {
+        None
+    };
     (link.is_some() || metadata.is_dir()).then_some(())?;
-    Some(RootEntry { path: AbsPath::new(path).ok()?, link })
+    Some(RootEntry {
+        path: AbsPath::new(path).ok()?,
+        link,
+    })
 }
 
 fn etc_folders() -> Vec<AbsPath> {
-    let mut folders: Vec<_> = existing(&ETC_FOLDERS).into_iter().filter(|folder| !is_empty(folder)).collect();
+    let mut folders: Vec<_> = existing(&ETC_FOLDERS)
+        .into_iter()
+        .filter(|folder| !is_empty(folder))
+        .collect();
     // Java's are links into /etc from its own folder: its trusted certificates and security policy.
-    let java = std::fs::read_dir("/etc").into_iter().flatten().filter_map(|entry| {
-        let entry = entry.ok()?;
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        (is_folder && entry.file_name().to_string_lossy().starts_with("java")).then(|| entry.path())
-    });
+    let java = std::fs::read_dir("/etc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            (is_folder && entry.file_name().to_string_lossy().starts_with("java"))
+                .then(|| entry.path())
+        });
     folders.extend(java.filter_map(|path| AbsPath::new(path).ok()));
     folders.sort();
     folders
@@ -311,10 +356,21 @@ fn etc_folders() -> Vec<AbsPath> {
 
 /// A folder with nothing but a note in it, as Debian's /etc/terminfo, is not worth a mount.
 fn is_empty(folder: &AbsPath) -> bool {
-    let entries = std::fs::read_dir(folder.as_path()).into_iter().flatten().flatten();
-    entries.filter(|entry| entry.file_name() != "README").take(1).count() == 0
+    let entries = std::fs::read_dir(folder.as_path())
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries
+        .filter(|entry| entry.file_name() != "README")
+        .take(1)
+        .count()
+        == 0
 }
 
 fn existing(paths: &[&str]) -> Vec<AbsPath> {
-    paths.iter().filter(|path| Path::new(path).exists()).filter_map(|path| AbsPath::new(path).ok()).collect()
+    paths
+        .iter()
+        .filter(|path| Path::new(path).exists())
+        .filter_map(|path| AbsPath::new(path).ok())
+        .collect()
 }

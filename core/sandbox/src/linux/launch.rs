@@ -158,11 +158,18 @@ pub fn launch(plan: &Plan) -> Result<Running, LaunchError> {
         })?;
     }
     let (control, theirs) = Channel::pair().map_err(LaunchError::Resources)?;
-    control.set_patience(Some(PATIENCE)).map_err(LaunchError::Resources)?;
+    control
+        .set_patience(Some(PATIENCE))
+        .map_err(LaunchError::Resources)?;
     let (complaints, to_complain) = io::pipe().map_err(LaunchError::Resources)?;
     let (pid, child) = start(plan, theirs.as_fd(), to_complain.as_fd())?;
     drop((theirs, to_complain));
-    let half = Half { pid, child, control, init: None };
+    let half = Half {
+        pid,
+        child,
+        control,
+        init: None,
+    };
     match half.enter(&plan.confinement, &plan.command) {
         Ok(running) => Ok(running),
         Err((half, failure)) => Err(failure.explain(plan, half, complaints)),
@@ -193,9 +200,10 @@ impl Failure {
         match self {
             Self::Silence => silence(plan, code, complaints),
             Self::TimedOut => LaunchError::TimedOut(PATIENCE),
-            Self::NotConfined { step, errno } => {
-                LaunchError::NotConfined { step: step.into(), source: io::Error::from_raw_os_error(errno) }
-            }
+            Self::NotConfined { step, errno } => LaunchError::NotConfined {
+                step: step.into(),
+                source: io::Error::from_raw_os_error(errno),
+            },
             Self::Command(error) => LaunchError::Command(error),
             Self::Resources(error) => LaunchError::Resources(error),
         }
@@ -206,7 +214,9 @@ impl Failure {
 fn silence(plan: &Plan, code: Option<u8>, mut complaints: io::PipeReader) -> LaunchError {
     let mut said = vec![0; 4096];
     // Everyone who could write has ended, but another of our own threads may hold a copy while it starts a program.
-    let len = rustix::io::ioctl_fionbio(&complaints, true).ok().and_then(|()| complaints.read(&mut said).ok());
+    let len = rustix::io::ioctl_fionbio(&complaints, true)
+        .ok()
+        .and_then(|()| complaints.read(&mut said).ok());
     said.truncate(len.unwrap_or(0));
     while said.last().is_some_and(u8::is_ascii_whitespace) {
         said.pop();
@@ -218,8 +228,14 @@ fn silence(plan: &Plan, code: Option<u8>, mut complaints: io::PipeReader) -> Lau
         b"Failed RTM_NEWADDR",
         b"cannot enter a user namespace",
     ];
-    if forbidden.iter().any(|text| said.windows(text.len()).any(|window| window == *text)) {
-        return LaunchError::Namespaces { by: plan.userns, said };
+    if forbidden
+        .iter()
+        .any(|text| said.windows(text.len()).any(|window| window == *text))
+    {
+        return LaunchError::Namespaces {
+            by: plan.userns,
+            said,
+        };
     }
     LaunchError::Bwrap { code, said }
 }
@@ -233,23 +249,42 @@ fn start(
     let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| LaunchError::Resources(errno.into()))?;
     let options = in_memory(&nul_separated(&plan.bwrap_options)).map_err(LaunchError::Resources)?;
-    let mut descriptors = vec![(nothing.as_fd(), 0), (nothing.as_fd(), 1), (complaints, 2), (control, 3)];
+    let mut descriptors = vec![
+        (nothing.as_fd(), 0),
+        (nothing.as_fd(), 1),
+        (complaints, 2),
+        (control, 3),
+    ];
     descriptors.push((options.as_fd(), OPTIONS));
     let order;
     let (program, argv) = match &plan.outer {
         None => (&plan.bwrap, bwrap_argv()),
         Some(outer) => {
-            let bytes = Order { bwrap: plan.bwrap.clone(), overlays: outer.overlays.clone() }.encode();
+            let bytes = Order {
+                bwrap: plan.bwrap.clone(),
+                overlays: outer.overlays.clone(),
+            }
+            .encode();
             order = in_memory(&bytes).map_err(LaunchError::Resources)?;
             descriptors.push((order.as_fd(), OPTIONS + 1));
             (&outer.stage, words(&["enclos", "stage", "outer"]))
         }
     };
-    let failed = |source| LaunchError::Start { program: program.clone(), source };
+    let failed = |source| LaunchError::Start {
+        program: program.clone(),
+        source,
+    };
     let name = CString::new(program.as_bytes()).map_err(|_| failed(Errno::INVAL.into()))?;
-    let spawn = Spawn { program: name, argv, env: Vec::new(), terminal: None, descriptors };
+    let spawn = Spawn {
+        program: name,
+        argv,
+        env: Vec::new(),
+        terminal: None,
+        descriptors,
+    };
     let pid = spawn.start().map_err(failed)?;
-    let child = rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(|errno| failed(errno.into()))?;
+    let child = rustix::process::pidfd_open(pid, PidfdFlags::empty())
+        .map_err(|errno| failed(errno.into()))?;
     Ok((pid, child))
 }
 
@@ -262,11 +297,17 @@ pub(super) fn bwrap_argv() -> Vec<CString> {
 }
 
 fn words(words: &[&str]) -> Vec<CString> {
-    words.iter().filter_map(|word| CString::new(*word).ok()).collect()
+    words
+        .iter()
+        .filter_map(|word| CString::new(*word).ok())
+        .collect()
 }
 
 fn nul_separated(words: &[OsString]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.as_bytes().iter().copied().chain([0])).collect()
+    words
+        .iter()
+        .flat_map(|word| word.as_bytes().iter().copied().chain([0]))
+        .collect()
 }
 
 fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
@@ -312,7 +353,8 @@ fn prepare_file(folder: BorrowedFd<'_>, name: &OsStr, make: bool) -> io::Result<
             _ => Ok(()),
         },
         Err(Errno::NOENT) if make => {
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let flags =
+                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o644))?;
             Ok(())
         }

@@ -59,7 +59,8 @@ pub(super) const STAGE: &str = "/run/enclos/stage";
 
 /// What the jail makes itself: nothing may be shown at or above these.
 const OWN: [&str; 13] = [
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/proc", "/dev", "/tmp", "/var/tmp", STAGE,
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/proc", "/dev",
+    "/tmp", "/var/tmp", STAGE,
 ];
 /// And nothing below these.
 const CLOSED: [&str; 6] = ["/etc", "/proc", "/dev", "/sys", "/boot", "/run/enclos"];
@@ -74,7 +75,11 @@ impl Mounts {
         if survey.lent.len() != jail.lent.len() || survey.sockets.len() != jail.sockets.len() {
             return Err(PlanError::NotSurveyed);
         }
-        let mut mounts = Self { list: Vec::new(), overlays: Vec::new(), covered_doors: Vec::new() };
+        let mut mounts = Self {
+            list: Vec::new(),
+            overlays: Vec::new(),
+            covered_doors: Vec::new(),
+        };
         mounts.add(&jail.user.home, &jail.home, Show::ReadWrite, true);
         for tree in &jail.trees {
             mounts.add(&tree.inside, &tree.outside, Show::ReadWrite, true);
@@ -93,14 +98,24 @@ impl Mounts {
 
     /// The places an agent may have had its hands on.
     pub(super) fn mount_points(&self) -> Vec<MountPoint> {
-        self.list.iter().filter_map(|mount| self.mount_point(mount)).collect()
+        self.list
+            .iter()
+            .filter_map(|mount| self.mount_point(mount))
+            .collect()
     }
 
     /// What may be written, without what lies in a path listed already.
     pub(super) fn writable(&self) -> Vec<&Mount> {
         let mut writable: Vec<&Mount> = Vec::new();
-        for mount in self.list.iter().filter(|mount| mount.show != Show::ReadOnly) {
-            if !writable.iter().any(|above| mount.inside.is_within(&above.inside)) {
+        for mount in self
+            .list
+            .iter()
+            .filter(|mount| mount.show != Show::ReadOnly)
+        {
+            if !writable
+                .iter()
+                .any(|above| mount.inside.is_within(&above.inside))
+            {
                 writable.push(mount);
             }
         }
@@ -109,27 +124,47 @@ impl Mounts {
 
     /// Whether anything lies in `/var/tmp`, which otherwise is a link to `/tmp`.
     pub(super) fn needs_var_tmp(&self) -> bool {
-        self.list.iter().any(|mount| mount.inside.as_path().starts_with("/var/tmp"))
+        self.list
+            .iter()
+            .any(|mount| mount.inside.as_path().starts_with("/var/tmp"))
     }
 
     fn add(&mut self, inside: &AbsPath, outside: &AbsPath, show: Show, folder: bool) {
-        self.list.push(Mount { inside: inside.clone(), outside: outside.clone(), show, folder });
+        self.list.push(Mount {
+            inside: inside.clone(),
+            outside: outside.clone(),
+            show,
+            folder,
+        });
     }
 
     fn merge(&mut self, overlay: &Overlay) {
-        let Overlay { inside, lower, upper, work } = overlay.clone();
+        let Overlay {
+            inside,
+            lower,
+            upper,
+            work,
+        } = overlay.clone();
         self.add(&inside, &upper, Show::Merged, true);
         self.overlays.push(OverlayMount { lower, upper, work });
     }
 
-    fn lend(&mut self, jail: &Jail, survey: &Survey, lent: &Lent, found: &Found) -> Result<(), PlanError> {
+    fn lend(
+        &mut self,
+        jail: &Jail,
+        survey: &Survey,
+        lent: &Lent,
+        found: &Found,
+    ) -> Result<(), PlanError> {
         lendable(jail, survey, lent, found)?;
         let folder = found.kind == Kind::Folder;
         match &lent.access {
             Access::ReadOnly => self.add(&lent.inside, &found.real, Show::ReadOnly, folder),
             Access::ReadWrite => self.add(&lent.inside, &found.real, Show::ReadWrite, folder),
             Access::Overlay { .. } if !folder => {
-                return Err(PlanError::OverlayOfFile { lent: lent.outside.clone() });
+                return Err(PlanError::OverlayOfFile {
+                    lent: lent.outside.clone(),
+                });
             }
             Access::Overlay { upper, work } => self.merge(&Overlay {
                 inside: lent.inside.clone(),
@@ -139,7 +174,10 @@ impl Mounts {
             }),
         }
         for door in &found.doors {
-            let opened = survey.sockets.iter().any(|socket| socket.real == found.real.join(door));
+            let opened = survey
+                .sockets
+                .iter()
+                .any(|socket| socket.real == found.real.join(door));
             if !opened {
                 self.covered_doors.push(lent.inside.join(door));
             }
@@ -162,7 +200,9 @@ impl Mounts {
     }
 
     fn cover(&mut self, jail: &Jail, survey: &Survey) {
-        let Ok(empty) = jail.etc.child(COVER) else { return };
+        let Ok(empty) = jail.etc.child(COVER) else {
+            return;
+        };
         for door in self.covered_doors.clone() {
             self.add(&door, &empty, Show::ReadOnly, false);
         }
@@ -180,7 +220,9 @@ impl Mounts {
             if let [first, second] = pair
                 && first.inside == second.inside
             {
-                return Err(PlanError::Twice { inside: first.inside.clone() });
+                return Err(PlanError::Twice {
+                    inside: first.inside.clone(),
+                });
             }
         }
         for mount in &self.list {
@@ -198,26 +240,39 @@ impl Mounts {
     }
 
     fn mount_point(&self, mount: &Mount) -> Option<MountPoint> {
-        let around = self.list.iter().rev().find_map(|above| Some((above, mount.inside.below(&above.inside)?)));
+        let around = self
+            .list
+            .iter()
+            .rev()
+            .find_map(|above| Some((above, mount.inside.below(&above.inside)?)));
         let (above, place) = around?;
         let make = match above.show {
             Show::ReadOnly => return None,
             Show::ReadWrite => true,
             Show::Merged => false,
         };
-        Some(MountPoint { root: above.outside.clone(), place, folder: mount.folder, make })
+        Some(MountPoint {
+            root: above.outside.clone(),
+            place,
+            folder: mount.folder,
+            make,
+        })
     }
 }
 
 /// Whether the path of `mount` is free for it.
 fn free(mount: &Mount, is_tree: bool) -> Result<(), PlanError> {
     let inside = mount.inside.as_path();
-    let reserved = OWN.iter().any(|own| std::path::Path::new(own).starts_with(inside))
+    let reserved = OWN
+        .iter()
+        .any(|own| std::path::Path::new(own).starts_with(inside))
         || CLOSED.iter().any(|closed| inside.starts_with(closed));
     // /usr is the machine's own: only what is there anyway has a place to be mounted on.
     let elsewhere = inside.starts_with("/usr") && mount.inside != mount.outside && !is_tree;
     if reserved || elsewhere {
-        return Err(PlanError::Reserved { inside: mount.inside.clone() });
+        return Err(PlanError::Reserved {
+            inside: mount.inside.clone(),
+        });
     }
     Ok(())
 }
@@ -226,19 +281,36 @@ fn lendable(jail: &Jail, survey: &Survey, lent: &Lent, found: &Found) -> Result<
     let real = &found.real;
     match found.kind {
         Kind::File | Kind::Folder => {}
-        Kind::Socket => return Err(PlanError::SocketLent { lent: lent.outside.clone() }),
-        Kind::Other => return Err(PlanError::NotLendable { lent: lent.outside.clone() }),
+        Kind::Socket => {
+            return Err(PlanError::SocketLent {
+                lent: lent.outside.clone(),
+            });
+        }
+        Kind::Other => {
+            return Err(PlanError::NotLendable {
+                lent: lent.outside.clone(),
+            });
+        }
     }
     for path in [real, &lent.outside] {
         unprotected(survey, &lent.outside, path)?;
-        for never in NEVER_LENT.iter().filter_map(|never| AbsPath::new(never).ok()) {
+        for never in NEVER_LENT
+            .iter()
+            .filter_map(|never| AbsPath::new(never).ok())
+        {
             if touches(path, &never) {
-                return Err(PlanError::Protected { lent: lent.outside.clone(), protected: never });
+                return Err(PlanError::Protected {
+                    lent: lent.outside.clone(),
+                    protected: never,
+                });
             }
         }
         let nix = path.as_path().starts_with(NIX) && !path.as_path().starts_with(NIX_STORE);
         if let (true, Ok(protected)) = (nix, AbsPath::new(NIX)) {
-            return Err(PlanError::Protected { lent: lent.outside.clone(), protected });
+            return Err(PlanError::Protected {
+                lent: lent.outside.clone(),
+                protected,
+            });
         }
     }
     for tree in &jail.trees {
@@ -246,15 +318,25 @@ fn lendable(jail: &Jail, survey: &Survey, lent: &Lent, found: &Found) -> Result<
         // A folder around the original is fine where the copy then covers the original.
         let uncovered = tree.inside.is_within(real) && lent.inside != *real;
         if within || uncovered {
-            return Err(PlanError::ShowsOriginal { lent: lent.outside.clone(), original: tree.inside.clone() });
+            return Err(PlanError::ShowsOriginal {
+                lent: lent.outside.clone(),
+                original: tree.inside.clone(),
+            });
         }
     }
     Ok(())
 }
 
 fn unprotected(survey: &Survey, lent: &AbsPath, path: &AbsPath) -> Result<(), PlanError> {
-    match survey.protected.iter().find(|protected| touches(path, protected)) {
-        Some(protected) => Err(PlanError::Protected { lent: lent.clone(), protected: protected.clone() }),
+    match survey
+        .protected
+        .iter()
+        .find(|protected| touches(path, protected))
+    {
+        Some(protected) => Err(PlanError::Protected {
+            lent: lent.clone(),
+            protected: protected.clone(),
+        }),
         None => Ok(()),
     }
 }

@@ -182,9 +182,15 @@ pub fn plan(jail: &Jail, facts: &HostFacts, survey: &Survey) -> Result<Plan, Pla
         covered_doors: mounts.covered_doors.clone(),
         bwrap: bwrap.path.clone(),
         bwrap_options: bwrap::options(jail, facts, bwrap, &mounts),
-        outer: (!overlays.is_empty()).then(|| Outer { stage: jail.stage.clone(), overlays }),
+        outer: (!overlays.is_empty()).then(|| Outer {
+            stage: jail.stage.clone(),
+            overlays,
+        }),
         mount_points: mounts.mount_points(),
-        confinement: Confinement { landlock, filter: filter.unwrap_or_default() },
+        confinement: Confinement {
+            landlock,
+            filter: filter.unwrap_or_default(),
+        },
         command: jail.command.clone(),
         userns: facts.userns,
     })
@@ -193,11 +199,15 @@ pub fn plan(jail: &Jail, facts: &HostFacts, survey: &Survey) -> Result<Plan, Pla
 fn enforcement(jail: &Jail, facts: &HostFacts, survey: &Survey) -> Enforcement {
     let mut files = Vec::new();
     if !rights::usable(facts.landlock_abi) {
-        files.push(Gap::LandlockMissing { abi: facts.landlock_abi });
+        files.push(Gap::LandlockMissing {
+            abi: facts.landlock_abi,
+        });
     }
     for (lent, found) in jail.lent.iter().zip(&survey.lent) {
         if !found.complete {
-            files.push(Gap::SocketsNotSearched { folder: lent.inside.clone() });
+            files.push(Gap::SocketsNotSearched {
+                folder: lent.inside.clone(),
+            });
         }
     }
     let mut processes = Vec::new();

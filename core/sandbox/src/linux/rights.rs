@@ -20,18 +20,33 @@ pub(super) fn landlock(abi: u32, mounts: &Mounts) -> Option<Landlock> {
         return None;
     }
     let handled = handled(abi);
-    let rule = |path: &AbsPath, rights: u64| FileRule { path: path.clone(), rights: rights & handled };
+    let rule = |path: &AbsPath, rights: u64| FileRule {
+        path: path.clone(),
+        rights: rights & handled,
+    };
     let mut rules = Vec::new();
     if let (Ok(root), Ok(dev)) = (AbsPath::new("/"), AbsPath::new("/dev")) {
         rules.push(rule(&root, READ));
         rules.push(rule(&dev, READ | WRITE | IOCTL_DEV));
     }
     for mount in mounts.writable() {
-        let rights = if mount.folder { READ | WRITE } else { (READ | WRITE) & OF_FILES };
+        let rights = if mount.folder {
+            READ | WRITE
+        } else {
+            (READ | WRITE) & OF_FILES
+        };
         rules.push(rule(&mount.inside, rights));
     }
-    let scoped = if abi >= 6 { ABSTRACT_SOCKETS | SIGNALS } else { 0 };
-    Some(Landlock { handled, scoped, rules })
+    let scoped = if abi >= 6 {
+        ABSTRACT_SOCKETS | SIGNALS
+    } else {
+        0
+    };
+    Some(Landlock {
+        handled,
+        scoped,
+        rules,
+    })
 }
 
 /// Every right this ABI knows: what is not handled would be allowed everywhere.
@@ -93,10 +108,17 @@ mod tests {
 
     #[test]
     fn an_abi_without_refer_is_not_used() {
-        let none = Mounts { list: Vec::new(), overlays: Vec::new(), covered_doors: Vec::new() };
+        let none = Mounts {
+            list: Vec::new(),
+            overlays: Vec::new(),
+            covered_doors: Vec::new(),
+        };
         assert_eq!(landlock(0, &none), None);
         assert_eq!(landlock(1, &none), None);
         let rules = landlock(2, &none).unwrap().rules;
-        assert!(rules.iter().all(|rule| rule.rights & !handled(2) == 0), "an unknown right is an error to the kernel");
+        assert!(
+            rules.iter().all(|rule| rule.rights & !handled(2) == 0),
+            "an unknown right is an error to the kernel"
+        );
     }
 }

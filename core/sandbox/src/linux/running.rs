@@ -34,6 +34,7 @@ pub struct Running {
     init: OwnedFd,
     exits: BTreeMap<u32, Exit>,
     next: u32,
+    on_terminal: bool,
     reaped: bool,
 }
 
@@ -119,13 +120,23 @@ impl Running {
         self.next += 1;
         let mut streams = Streams::send(&self.control, id, command)?;
         loop {
-            let frame = self.control.receive().map_err(|_| SpawnError::Gone)?.ok_or(SpawnError::Gone)?;
+            let frame = self
+                .control
+                .receive()
+                .map_err(|_| SpawnError::Gone)?
+                .ok_or(SpawnError::Gone)?;
             match FromStage::decode(&frame.bytes) {
                 Some(FromStage::Ended { id, exit }) => {
                     self.exits.insert(id, exit);
                 }
-                Some(FromStage::Started { id: started }) if started == id => return Ok(streams.spawned(frame)),
-                Some(FromStage::Refused { id: refused, refusal, errno }) if refused == id => {
+                Some(FromStage::Started { id: started }) if started == id => {
+                    return Ok(streams.spawned(frame));
+                }
+                Some(FromStage::Refused {
+                    id: refused,
+                    refusal,
+                    errno,
+                }) if refused == id => {
                     return Err(refused_because(command, refusal, errno));
                 }
                 _ => return Err(SpawnError::Gone),
@@ -147,7 +158,8 @@ impl Running {
 
     /// How the command `id` ended; none while it runs. Never waits.
     pub fn exit_of(&mut self, id: u32) -> Option<Exit> {
-        while is_ready(self.control.as_fd(), Some(Duration::ZERO)).unwrap_or(false) && self.hear() {}
+        while is_ready(self.control.as_fd(), Some(Duration::ZERO)).unwrap_or(false) && self.hear() {
+        }
         self.exits.get(&id).copied()
     }
 
@@ -178,14 +190,37 @@ impl Running {
         self.control.send(&frame, &[]).map_err(|_| SpawnError::Gone)
     }
 
-    /// Asks every process of the jail to end (hangup, then terminate), waits `grace`, then kills what is left.
+    /// Sends `signal` to every process of the jail, for callers that must not wait as [`Running::stop`] does.
+    ///
+    /// # Errors
+    /// When the jail is gone.
+    pub fn signal_everyone(&mut self, signal: Signal) -> Result<(), SpawnError> {
+        let frame = ToStage::Everyone { signal }.encode();
+        self.control.send(&frame, &[]).map_err(|_| SpawnError::Gone)
+    }
+
+    /// Asks every process of the jail to end, waits `grace` in all, then kills what is left.
+    ///
+    /// It is asked as the command expects it: on a terminal by the hangup that closing one sends, else by the
+    /// terminate signal; a quarter of the grace later by the other one, as shells ignore the latter.
     ///
     /// # Errors
     /// As [`Running::wait`].
     pub fn stop(&mut self, grace: Duration) -> Result<Exit, WaitError> {
-        if !grace.is_zero() && self.control.send(&ToStage::End.encode(), &[]).is_ok() {
-            let gone = is_ready(self.init.as_fd(), Some(grace)).map_err(WaitError::Wait)?;
-            if gone {
+        let (first, then) = match self.on_terminal {
+            true => (Signal::Hangup, Signal::Terminate),
+            false => (Signal::Terminate, Signal::Hangup),
+        };
+        for (signal, patience) in [(first, grace / 4), (then, grace - grace / 4)] {
+            if patience.is_zero()
+                || self
+                    .control
+                    .send(&ToStage::Everyone { signal }.encode(), &[])
+                    .is_err()
+            {
+                break;
+            }
+            if is_ready(self.init.as_fd(), Some(patience)).map_err(WaitError::Wait)? {
                 return Ok(self.finish());
             }
         }
@@ -193,20 +228,20 @@ impl Running {
         self.wait()
     }
 
-    /// Asks every process of the jail to end (hangup, then terminate) and does not wait for it.
-    pub fn ask_to_end(&mut self) {
-        // A jail that is gone has ended.
-        let _ = self.control.send(&ToStage::End.encode(), &[]);
-    }
-
     /// Stops every process of the jail where it is, until [`Running::thaw`]; returns once all of them stand still.
     ///
     /// # Errors
     /// When one of them could not be stopped in time; then all of them go on.
     pub fn freeze(&mut self) -> Result<(), FreezeError> {
-        self.control.send(&ToStage::Freeze.encode(), &[]).map_err(|_| FreezeError::Gone)?;
+        self.control
+            .send(&ToStage::Freeze.encode(), &[])
+            .map_err(|_| FreezeError::Gone)?;
         loop {
-            let frame = self.control.receive().map_err(|_| FreezeError::Gone)?.ok_or(FreezeError::Gone)?;
+            let frame = self
+                .control
+                .receive()
+                .map_err(|_| FreezeError::Gone)?
+                .ok_or(FreezeError::Gone)?;
             match FromStage::decode(&frame.bytes) {
                 Some(FromStage::Ended { id, exit }) => {
                     self.exits.insert(id, exit);
@@ -236,7 +271,9 @@ impl Running {
 
     /// Waits for one message; false when there will be none any more.
     fn hear(&mut self) -> bool {
-        let Ok(Some(frame)) = self.control.receive() else { return false };
+        let Ok(Some(frame)) = self.control.receive() else {
+            return false;
+        };
         if let Some(FromStage::Ended { id, exit }) = FromStage::decode(&frame.bytes) {
             self.exits.insert(id, exit);
         }
@@ -275,7 +312,17 @@ impl Half {
         match self.converse(confinement, command) {
             Ok((init, first)) => {
                 let Self { pid, control, .. } = self;
-                Ok(Running { first, pid, control, init, exits: BTreeMap::new(), next: 1, reaped: false })
+                let on_terminal = first.terminal.is_some();
+                Ok(Running {
+                    first,
+                    pid,
+                    control,
+                    init,
+                    exits: BTreeMap::new(),
+                    next: 1,
+                    on_terminal,
+                    reaped: false,
+                })
             }
             Err(failure) => Err((self, failure)),
         }
@@ -287,7 +334,9 @@ impl Half {
         command: &Command,
     ) -> Result<(OwnedFd, Spawned), Failure> {
         // A jail that failed has closed its end: that is then heard below, so it is no error here.
-        let _ = self.control.send(&ToStage::Confine(confinement.clone()).encode(), &[]);
+        let _ = self
+            .control
+            .send(&ToStage::Confine(confinement.clone()).encode(), &[]);
         let mut streams = match Streams::send(&self.control, 0, command) {
             Ok(streams) => Some(streams),
             Err(SpawnError::Gone) => None,
@@ -297,30 +346,56 @@ impl Half {
             let frame = match self.control.receive() {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return Err(Failure::Silence),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(Failure::TimedOut),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Err(Failure::TimedOut);
+                }
                 Err(error) => return Err(Failure::Resources(error)),
             };
-            match (FromStage::decode(&frame.bytes), &mut self.init, &mut streams) {
-                (Some(FromStage::Hello), init @ None, _) => *init = frame.descriptors.into_iter().next(),
+            match (
+                FromStage::decode(&frame.bytes),
+                &mut self.init,
+                &mut streams,
+            ) {
+                (Some(FromStage::Hello), init @ None, _) => {
+                    *init = frame.descriptors.into_iter().next()
+                }
                 (Some(FromStage::Started { id: 0 }), init @ Some(_), Some(streams)) => {
-                    self.control.set_patience(None).map_err(Failure::Resources)?;
+                    self.control
+                        .set_patience(None)
+                        .map_err(Failure::Resources)?;
                     let init = init.take().ok_or(Failure::Silence)?;
                     return Ok((init, streams.spawned(frame)));
                 }
                 (Some(FromStage::NotConfined { step, errno }), ..) => {
                     return Err(Failure::NotConfined { step, errno });
                 }
-                (Some(FromStage::Refused { id: 0, refusal, errno }), ..) => {
+                (
+                    Some(FromStage::Refused {
+                        id: 0,
+                        refusal,
+                        errno,
+                    }),
+                    ..,
+                ) => {
                     return Err(Failure::Command(refused_because(command, refusal, errno)));
                 }
-                _ => return Err(Failure::Resources(io::Error::from(io::ErrorKind::InvalidData))),
+                _ => {
+                    return Err(Failure::Resources(io::Error::from(
+                        io::ErrorKind::InvalidData,
+                    )));
+                }
             }
         }
     }
 
     /// Ends whatever there is of the jail; the exit code of bubblewrap, if it had one.
     pub(super) fn abandon(self) -> Option<u8> {
-        let Self { pid, child, control, init } = self;
+        let Self {
+            pid,
+            child,
+            control,
+            init,
+        } = self;
         // The stage ends when it hears nothing any more, and bubblewrap when the stage does.
         drop(control);
         if let Some(init) = init {
@@ -342,7 +417,11 @@ struct Streams {
 impl Streams {
     /// Asks for `command` to be started as `id`, with pipes that are made for it.
     fn send(control: &Channel, id: u32, command: &Command) -> Result<Self, SpawnError> {
-        let frame = ToStage::Spawn { id, command: command.clone() }.encode();
+        let frame = ToStage::Spawn {
+            id,
+            command: command.clone(),
+        }
+        .encode();
         if command.stdio != Stdio::Pipes {
             control.send(&frame, &[]).map_err(unsent)?;
             return Ok(Self { id, pipes: None });
@@ -352,16 +431,27 @@ impl Streams {
         let (err_read, err_write) = io::pipe().map_err(SpawnError::Resources)?;
         let theirs = [in_read.as_fd(), out_write.as_fd(), err_write.as_fd()];
         control.send(&frame, &theirs).map_err(unsent)?;
-        Ok(Self { id, pipes: Some((in_write, out_read, err_read)) })
+        Ok(Self {
+            id,
+            pipes: Some((in_write, out_read, err_read)),
+        })
     }
 
     /// The command runs; `frame` has brought its terminal.
     fn spawned(&mut self, frame: Frame) -> Spawned {
         let (stdin, stdout, stderr) = match self.pipes.take() {
-            Some((stdin, stdout, stderr)) => (Some(stdin.into()), Some(stdout.into()), Some(stderr.into())),
+            Some((stdin, stdout, stderr)) => {
+                (Some(stdin.into()), Some(stdout.into()), Some(stderr.into()))
+            }
             None => (None, None, None),
         };
-        Spawned { id: self.id, terminal: frame.descriptors.into_iter().next(), stdin, stdout, stderr }
+        Spawned {
+            id: self.id,
+            terminal: frame.descriptors.into_iter().next(),
+            stdin,
+            stdout,
+            stderr,
+        }
     }
 }
 
@@ -379,7 +469,10 @@ fn refused_because(command: &Command, refusal: Refusal, errno: i32) -> SpawnErro
     match refusal {
         Refusal::NotFound => SpawnError::NotFound { program },
         Refusal::CannotExecute => SpawnError::CannotExecute { program, source },
-        Refusal::WorkingFolder => SpawnError::WorkingFolder { cwd: command.cwd.clone(), source },
+        Refusal::WorkingFolder => SpawnError::WorkingFolder {
+            cwd: command.cwd.clone(),
+            source,
+        },
         Refusal::Resources => SpawnError::Resources(source),
     }
 }
@@ -405,7 +498,10 @@ fn is_ready(fd: BorrowedFd<'_>, patience: Option<Duration>) -> io::Result<bool> 
     let deadline = patience.map(|patience| Instant::now() + patience);
     loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let left = left.map(|left| Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() });
+        let left = left.map(|left| Timespec {
+            tv_sec: left.as_secs().cast_signed(),
+            tv_nsec: left.subsec_nanos().into(),
+        });
         let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
         match rustix::event::poll(&mut fds, left.as_ref()) {
             Err(Errno::INTR) => {}

@@ -89,9 +89,16 @@ impl Survey {
         }
         for protected in &jail.protected {
             survey.protected.push(protected.clone());
-            survey.protected.extend(resolve(protected).ok().filter(|real| real != protected));
+            survey
+                .protected
+                .extend(resolve(protected).ok().filter(|real| real != protected));
         }
-        survey.absent = jail.covered.iter().filter(|file| is_absent(jail, file)).cloned().collect();
+        survey.absent = jail
+            .covered
+            .iter()
+            .filter(|file| is_absent(jail, file))
+            .cloned()
+            .collect();
         Ok(survey)
     }
 
@@ -107,7 +114,10 @@ const MOST: usize = 400_000;
 const SYSTEM: [&str; 2] = ["/usr", "/nix/store"];
 
 fn look(path: &AbsPath) -> Result<Found, SurveyError> {
-    let failed = |source| SurveyError::Resolve { path: path.clone(), source };
+    let failed = |source| SurveyError::Resolve {
+        path: path.clone(),
+        source,
+    };
     let real = resolve(path).map_err(failed)?;
     let stat = rustix::fs::lstat(real.as_path()).map_err(|errno| failed(errno.into()))?;
     let kind = match FileType::from_raw_mode(stat.st_mode) {
@@ -116,7 +126,12 @@ fn look(path: &AbsPath) -> Result<Found, SurveyError> {
         FileType::Socket => Kind::Socket,
         _ => Kind::Other,
     };
-    Ok(Found { real, kind, doors: Vec::new(), complete: true })
+    Ok(Found {
+        real,
+        kind,
+        doors: Vec::new(),
+        complete: true,
+    })
 }
 
 fn resolve(path: &AbsPath) -> io::Result<AbsPath> {
@@ -125,13 +140,17 @@ fn resolve(path: &AbsPath) -> io::Result<AbsPath> {
 }
 
 fn is_system(real: &AbsPath) -> bool {
-    SYSTEM.iter().any(|system| real.as_path().starts_with(system))
+    SYSTEM
+        .iter()
+        .any(|system| real.as_path().starts_with(system))
 }
 
 /// Whether `file`, a path inside, lies in a lent folder that has no such file.
 fn is_absent(jail: &Jail, file: &AbsPath) -> bool {
     let around = jail.lent.iter().filter(|lent| file.is_within(&lent.inside));
-    let Some(lent) = around.max_by_key(|lent| lent.inside.as_bytes().len()) else { return false };
+    let Some(lent) = around.max_by_key(|lent| lent.inside.as_bytes().len()) else {
+        return false;
+    };
     let outside = match file.below(&lent.inside) {
         Some(below) => lent.outside.join(&below),
         None => lent.outside.clone(),
@@ -147,8 +166,13 @@ fn search(found: &mut Found, most: usize) {
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(fd) = rustix::fs::open(found.real.as_path().join(&folder), flags, Mode::empty()) else { continue };
-        let Ok(mut entries) = Dir::new(fd) else { continue };
+        let Ok(fd) = rustix::fs::open(found.real.as_path().join(&folder), flags, Mode::empty())
+        else {
+            continue;
+        };
+        let Ok(mut entries) = Dir::new(fd) else {
+            continue;
+        };
         while let Some(Ok(entry)) = entries.read() {
             if left == 0 {
                 found.complete = false;
@@ -163,7 +187,9 @@ fn search(found: &mut Found, most: usize) {
             match kind_of(&entries, &entry) {
                 FileType::Directory => folders.push(path()),
                 FileType::Socket | FileType::Fifo => {
-                    found.doors.extend(ProjectPath::new(path().as_os_str().as_bytes()).ok());
+                    found
+                        .doors
+                        .extend(ProjectPath::new(path().as_os_str().as_bytes()).ok());
                 }
                 _ => {}
             }
@@ -177,8 +203,12 @@ fn kind_of(folder: &Dir, entry: &rustix::fs::DirEntry) -> FileType {
     match entry.file_type() {
         FileType::Unknown => {
             let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-            let stat = folder.fd().and_then(|fd| rustix::fs::statat(fd, entry.file_name(), flags));
-            stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
+            let stat = folder
+                .fd()
+                .and_then(|fd| rustix::fs::statat(fd, entry.file_name(), flags));
+            stat.map_or(FileType::Unknown, |stat| {
+                FileType::from_raw_mode(stat.st_mode)
+            })
         }
         known => known,
     }
@@ -193,7 +223,15 @@ mod tests {
     fn folder() -> (tempfile::TempDir, Found) {
         let dir = tempfile::tempdir().unwrap();
         let real = AbsPath::new(dir.path().canonicalize().unwrap()).unwrap();
-        (dir, Found { real, kind: Kind::Folder, doors: Vec::new(), complete: true })
+        (
+            dir,
+            Found {
+                real,
+                kind: Kind::Folder,
+                doors: Vec::new(),
+                complete: true,
+            },
+        )
     }
 
     #[test]

@@ -32,8 +32,11 @@ pub(crate) enum ToStage {
         /// The signal.
         signal: Signal,
     },
-    /// Ask every process to end.
-    End,
+    /// Send this signal to every process of the jail.
+    Everyone {
+        /// The signal.
+        signal: Signal,
+    },
     /// Stop every process where it is; answered by [`FromStage::Held`].
     Freeze,
     /// Let them go on.
@@ -137,7 +140,7 @@ impl ToStage {
                 put_u32(&mut out, *id);
                 out.push(signal_number(*signal));
             }
-            Self::End => out.push(3),
+            Self::Everyone { signal } => out.extend([3, signal_number(*signal)]),
             Self::Freeze => out.push(4),
             Self::Thaw => out.push(5),
         }
@@ -149,9 +152,17 @@ impl ToStage {
         let mut from = Reader(frame);
         let message = match from.u8()? {
             0 => Self::Confine(from.confinement()?),
-            1 => Self::Spawn { id: from.u32()?, command: from.command()? },
-            2 => Self::Signal { id: from.u32()?, signal: signal_of(from.u8()?)? },
-            3 => Self::End,
+            1 => Self::Spawn {
+                id: from.u32()?,
+                command: from.command()?,
+            },
+            2 => Self::Signal {
+                id: from.u32()?,
+                signal: signal_of(from.u8()?)?,
+            },
+            3 => Self::Everyone {
+                signal: signal_of(from.u8()?)?,
+            },
             4 => Self::Freeze,
             5 => Self::Thaw,
             _ => return None,
@@ -205,7 +216,10 @@ impl FromStage {
         let mut from = Reader(frame);
         let message = match from.u8()? {
             0 => Self::Hello,
-            1 => Self::NotConfined { step: from.step()?, errno: from.errno()? },
+            1 => Self::NotConfined {
+                step: from.step()?,
+                errno: from.errno()?,
+            },
             2 => Self::Started { id: from.u32()? },
             3 => {
                 let id = from.u32()?;
@@ -216,7 +230,11 @@ impl FromStage {
                     3 => Refusal::Resources,
                     _ => return None,
                 };
-                Self::Refused { id, refusal, errno: from.errno()? }
+                Self::Refused {
+                    id,
+                    refusal,
+                    errno: from.errno()?,
+                }
             }
             4 => {
                 let id = from.u32()?;
@@ -258,7 +276,13 @@ impl Order {
         let mut from = Reader(bytes);
         let bwrap = from.path()?;
         let count = from.count(12)?;
-        let overlay = |_| Some(OverlayMount { lower: from.path()?, upper: from.path()?, work: from.path()? });
+        let overlay = |_| {
+            Some(OverlayMount {
+                lower: from.path()?,
+                upper: from.path()?,
+                work: from.path()?,
+            })
+        };
         let overlays = (0..count).map(overlay).collect::<Option<_>>()?;
         from.0.is_empty().then_some(Self { bwrap, overlays })
     }
@@ -275,15 +299,25 @@ pub(crate) fn signal_number(signal: Signal) -> u8 {
 }
 
 fn signal_of(number: u8) -> Option<Signal> {
-    [Signal::Hangup, Signal::Interrupt, Signal::Quit, Signal::Terminate]
-        .into_iter()
-        .find(|signal| signal_number(*signal) == number)
+    [
+        Signal::Hangup,
+        Signal::Interrupt,
+        Signal::Quit,
+        Signal::Terminate,
+    ]
+    .into_iter()
+    .find(|signal| signal_number(*signal) == number)
 }
 
 fn put_confinement(out: &mut Vec<u8>, confinement: &Confinement) {
     let rules = confinement.landlock.as_ref();
     out.push(u8::from(rules.is_some()));
-    if let Some(Landlock { handled, scoped, rules }) = rules {
+    if let Some(Landlock {
+        handled,
+        scoped,
+        rules,
+    }) = rules
+    {
         put_u64(out, *handled);
         put_u64(out, *scoped);
         put_len(out, rules.len());
@@ -415,15 +449,30 @@ impl<'a> Reader<'a> {
             1 => {
                 let (handled, scoped) = (self.u64()?, self.u64()?);
                 let count = self.count(12)?;
-                let rule = |_| Some(FileRule { path: self.path()?, rights: self.u64()? });
+                let rule = |_| {
+                    Some(FileRule {
+                        path: self.path()?,
+                        rights: self.u64()?,
+                    })
+                };
                 let rules = (0..count).map(rule).collect::<Option<_>>()?;
-                Some(Landlock { handled, scoped, rules })
+                Some(Landlock {
+                    handled,
+                    scoped,
+                    rules,
+                })
             }
             _ => return None,
         };
         let count = self.count(8)?;
-        let step =
-            |_| Some(Instruction { code: self.u16()?, jt: self.u8()?, jf: self.u8()?, k: self.u32()? });
+        let step = |_| {
+            Some(Instruction {
+                code: self.u16()?,
+                jt: self.u8()?,
+                jf: self.u8()?,
+                k: self.u32()?,
+            })
+        };
         let filter = (0..count).map(step).collect::<Option<_>>()?;
         Some(Confinement { landlock, filter })
     }
@@ -432,14 +481,25 @@ impl<'a> Reader<'a> {
         let count = self.count(4)?;
         let argv = (0..count).map(|_| self.word()).collect::<Option<_>>()?;
         let count = self.count(8)?;
-        let env = (0..count).map(|_| Some((self.word()?, self.word()?))).collect::<Option<_>>()?;
+        let env = (0..count)
+            .map(|_| Some((self.word()?, self.word()?)))
+            .collect::<Option<_>>()?;
         let (cwd, umask) = (self.path()?, self.u32()?);
         let stdio = match self.u8()? {
             0 => Stdio::Pipes,
-            1 => Stdio::Terminal { rows: self.u16()?, cols: self.u16()? },
+            1 => Stdio::Terminal {
+                rows: self.u16()?,
+                cols: self.u16()?,
+            },
             _ => return None,
         };
-        Some(Command { argv, env, cwd, umask, stdio })
+        Some(Command {
+            argv,
+            env,
+            cwd,
+            umask,
+            stdio,
+        })
     }
 
     fn step(&mut self) -> Option<Step> {
@@ -474,16 +534,35 @@ mod tests {
         ];
         let words = prop::collection::vec(word(), 0..5);
         let env = prop::collection::vec((word(), word()), 0..5);
-        (words, env, path(), any::<u32>(), stdio)
-            .prop_map(|(argv, env, cwd, umask, stdio)| Command { argv, env, cwd, umask, stdio })
+        (words, env, path(), any::<u32>(), stdio).prop_map(|(argv, env, cwd, umask, stdio)| {
+            Command {
+                argv,
+                env,
+                cwd,
+                umask,
+                stdio,
+            }
+        })
     }
 
     fn confinement() -> impl Strategy<Value = Confinement> {
         let rule = (path(), any::<u64>()).prop_map(|(path, rights)| FileRule { path, rights });
-        let rules = (any::<u64>(), any::<u64>(), prop::collection::vec(rule, 0..4));
-        let landlock =
-            prop::option::of(rules.prop_map(|(handled, scoped, rules)| Landlock { handled, scoped, rules }));
-        let step = any::<(u16, u8, u8, u32)>().prop_map(|(code, jt, jf, k)| Instruction { code, jt, jf, k });
+        let rules = (
+            any::<u64>(),
+            any::<u64>(),
+            prop::collection::vec(rule, 0..4),
+        );
+        let landlock = prop::option::of(rules.prop_map(|(handled, scoped, rules)| Landlock {
+            handled,
+            scoped,
+            rules,
+        }));
+        let step = any::<(u16, u8, u8, u32)>().prop_map(|(code, jt, jf, k)| Instruction {
+            code,
+            jt,
+            jf,
+            k,
+        });
         (landlock, prop::collection::vec(step, 0..9))
             .prop_map(|(landlock, filter)| Confinement { landlock, filter })
     }
@@ -492,21 +571,36 @@ mod tests {
         prop_oneof![
             confinement().prop_map(ToStage::Confine),
             (any::<u32>(), command()).prop_map(|(id, command)| ToStage::Spawn { id, command }),
-            any::<u32>().prop_map(|id| ToStage::Signal { id, signal: Signal::Interrupt }),
-            Just(ToStage::End),
+            any::<u32>().prop_map(|id| ToStage::Signal {
+                id,
+                signal: Signal::Interrupt
+            }),
+            Just(ToStage::Everyone {
+                signal: Signal::Hangup
+            }),
         ]
     }
 
     fn from_stage() -> impl Strategy<Value = FromStage> {
-        let step = prop_oneof![Just(Step::Landlock), path().prop_map(Step::Rule), Just(Step::Filter)];
-        let exit =
-            prop_oneof![any::<u8>().prop_map(Exit::Code), any::<u8>().prop_map(Exit::Signal), Just(Exit::Killed)];
+        let step = prop_oneof![
+            Just(Step::Landlock),
+            path().prop_map(Step::Rule),
+            Just(Step::Filter)
+        ];
+        let exit = prop_oneof![
+            any::<u8>().prop_map(Exit::Code),
+            any::<u8>().prop_map(Exit::Signal),
+            Just(Exit::Killed)
+        ];
         prop_oneof![
             Just(FromStage::Hello),
             (step, any::<i32>()).prop_map(|(step, errno)| FromStage::NotConfined { step, errno }),
             any::<u32>().prop_map(|id| FromStage::Started { id }),
-            (any::<u32>(), any::<i32>())
-                .prop_map(|(id, errno)| FromStage::Refused { id, refusal: Refusal::CannotExecute, errno }),
+            (any::<u32>(), any::<i32>()).prop_map(|(id, errno)| FromStage::Refused {
+                id,
+                refusal: Refusal::CannotExecute,
+                errno
+            }),
             (any::<u32>(), exit).prop_map(|(id, exit)| FromStage::Ended { id, exit }),
             any::<bool>().prop_map(|still| FromStage::Held { still }),
         ]

@@ -14,7 +14,8 @@ use std::sync::OnceLock;
 use enclos_paths::AbsPath;
 use enclos_sandbox::linux::etc;
 use enclos_sandbox::{
-    Command, Exit, HostFacts, Jail, LaunchError, Network, Plan, Running, Stdio, Survey, Tree, User, launch, plan,
+    Command, Exit, HostFacts, Jail, LaunchError, Network, Plan, Running, Stdio, Survey, Tree, User,
+    launch, plan,
 };
 
 /// Runs `case` in a process of its own: as root and as an ordinary user where we are root, else as ourselves.
@@ -35,20 +36,29 @@ fn run(people: &[u32], case: impl FnOnce(&World)) {
         case(&World::new());
         return;
     }
-    let name = std::thread::current().name().expect("tests run in threads with names").to_owned();
+    let name = std::thread::current()
+        .name()
+        .expect("tests run in threads with names")
+        .to_owned();
     let me = rustix::process::getuid().as_raw();
     let people = if me == 0 { people } else { &[me][..] };
     for person in people {
         let mut test = process::Command::new(programs().join("test"));
-        test.args(["--exact", &name, "--nocapture", "--test-threads=1"]).env(MARK, person.to_string());
+        test.args(["--exact", &name, "--nocapture", "--test-threads=1"])
+            .env(MARK, person.to_string());
         test.current_dir("/");
         if me == 0 {
             test.uid(*person).gid(*person);
         }
         let output = test.output().expect("the test's own program starts");
-        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        let text = [output.stdout, output.stderr]
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .concat();
         assert!(output.status.success(), "as user {person}:\n{text}");
-        assert!(text.contains("1 passed"), "as user {person} nothing was run:\n{text}");
+        assert!(
+            text.contains("1 passed"),
+            "as user {person} nothing was run:\n{text}"
+        );
     }
 }
 
@@ -82,9 +92,20 @@ pub(crate) struct Said {
 impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let world = Self { dir, facts: HostFacts::gather(&[]) };
+        let world = Self {
+            dir,
+            facts: HostFacts::gather(&[]),
+        };
         assert!(world.facts.bwrap.is_some(), "these tests need bubblewrap");
-        for folder in ["home/.ssh", "home/lent", "project/src", "sibling", "state/home", "state/tmp", "state/etc"] {
+        for folder in [
+            "home/.ssh",
+            "home/lent",
+            "project/src",
+            "sibling",
+            "state/home",
+            "state/tmp",
+            "state/etc",
+        ] {
             std::fs::create_dir_all(world.at(folder)).unwrap();
         }
         world.write("home/.ssh/id_ed25519", "PRIVATE KEY");
@@ -131,7 +152,10 @@ impl World {
     pub(crate) fn command(&self, argv: &[&str]) -> Command {
         Command {
             argv: argv.iter().map(OsString::from).collect(),
-            env: vec![("PATH".into(), "/usr/bin:/bin".into()), ("HOME".into(), self.at("home").into())],
+            env: vec![
+                ("PATH".into(), "/usr/bin:/bin".into()),
+                ("HOME".into(), self.at("home").into()),
+            ],
             cwd: self.path("project"),
             umask: 0o022,
             stdio: Stdio::Pipes,
@@ -142,7 +166,11 @@ impl World {
     pub(crate) fn jail(&self, argv: &[&str]) -> Jail {
         Jail {
             user: self.user(),
-            trees: vec![Tree { inside: self.path("project"), outside: self.path("state/copy"), overlays: Vec::new() }],
+            trees: vec![Tree {
+                inside: self.path("project"),
+                outside: self.path("state/copy"),
+                overlays: Vec::new(),
+            }],
             home: self.path("state/home"),
             tmp: self.path("state/tmp"),
             etc: self.path("state/etc"),
@@ -184,14 +212,28 @@ impl World {
     /// Runs `argv` outside, as the same user, with a clean environment.
     pub(crate) fn outside(&self, argv: &[&str]) -> Said {
         let mut command = process::Command::new(argv[0]);
-        command.args(&argv[1..]).current_dir(self.at("project")).env_clear();
-        command.env("PATH", "/usr/bin:/bin").env("HOME", self.at("home"));
+        command
+            .args(&argv[1..])
+            .current_dir(self.at("project"))
+            .env_clear();
+        command
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", self.at("home"));
         Said::of(&command.output().unwrap())
     }
 
     /// Runs `argv` in a plain bubblewrap with `options`: what one gets without thinking.
     pub(crate) fn plain_bwrap(&self, options: &[&str], argv: &[&str]) -> Said {
-        let mut words = vec![self.facts.bwrap.as_ref().unwrap().path.as_path().to_str().unwrap()];
+        let mut words = vec![
+            self.facts
+                .bwrap
+                .as_ref()
+                .unwrap()
+                .path
+                .as_path()
+                .to_str()
+                .unwrap(),
+        ];
         words.extend(options);
         words.extend(argv);
         self.outside(&words)
@@ -205,7 +247,11 @@ impl Said {
             Some(code) => Exit::Code(u8::try_from(code).unwrap()),
             None => Exit::Killed,
         };
-        Self { exit, out: text(&output.stdout), err: text(&output.stderr) }
+        Self {
+            exit,
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
     }
 
     /// Its output, after it has ended well.
@@ -226,9 +272,16 @@ pub(crate) fn hear(running: &mut Running) -> Said {
             String::from_utf8_lossy(&text).into_owned()
         })
     };
-    let (out, err) = (read(running.first.stdout.take()), read(running.first.stderr.take()));
+    let (out, err) = (
+        read(running.first.stdout.take()),
+        read(running.first.stderr.take()),
+    );
     let exit = running.wait().unwrap();
-    Said { exit, out: out.join().unwrap(), err: err.join().unwrap() }
+    Said {
+        exit,
+        out: out.join().unwrap(),
+        err: err.join().unwrap(),
+    }
 }
 
 /// Writes to a command's standard input and closes it.
@@ -240,8 +293,16 @@ pub(crate) fn feed(running: &mut Running, text: &str) {
 /// A python program that prints REACHED when `attack`, given as statements, goes through, and what refused it else.
 pub(crate) fn python(attack: &str) -> Vec<String> {
     let indented: String = attack.lines().map(|line| format!("    {line}\n")).collect();
-    let program = format!("{PRELUDE}\ntry:\n{indented}    print('REACHED')\nexcept OSError as e:\n    print('refused:', errno.errorcode.get(e.errno, e))\n");
-    vec!["/usr/bin/python3".into(), "-I".into(), "-S".into(), "-c".into(), program]
+    let program = format!(
+        "{PRELUDE}\ntry:\n{indented}    print('REACHED')\nexcept OSError as e:\n    print('refused:', errno.errorcode.get(e.errno, e))\n"
+    );
+    vec![
+        "/usr/bin/python3".into(),
+        "-I".into(),
+        "-S".into(),
+        "-c".into(),
+        program,
+    ]
 }
 
 const PRELUDE: &str = "\
@@ -253,6 +314,64 @@ def call(number, *arguments):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 ";
+
+/// What an attack has to get through first, to show that it is one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Without {
+    /// Any jail.
+    Jail,
+    /// All but a bubblewrap with these options.
+    AllBut(&'static [&'static str]),
+    /// The system call filter; the rest of the jail is there.
+    Filter,
+    /// Landlock; the rest of the jail is there.
+    Landlock,
+}
+
+impl World {
+    /// Shows that the python statements `attack` go through without a defence, and what refuses them in the jail.
+    #[track_caller]
+    pub(crate) fn refused(&self, attack: &str, without: Without) -> String {
+        self.refused_in(&self.jail(&[]), attack, without)
+    }
+
+    /// As [`World::refused`], in this jail.
+    #[track_caller]
+    pub(crate) fn refused_in(&self, jail: &Jail, attack: &str, without: Without) -> String {
+        let program = python(attack);
+        let program = words(&program);
+        let mut jail = jail.clone();
+        jail.command = self.command(&program);
+        let open = match without {
+            Without::Jail => self.outside(&program),
+            Without::AllBut(options) => self.plain_bwrap(options, &program),
+            Without::Filter => {
+                let mut plan = self.plan(&jail);
+                plan.confinement.filter.clear();
+                self.carry_out(&plan)
+            }
+            Without::Landlock => {
+                let mut plan = self.plan(&jail);
+                plan.confinement.landlock = None;
+                self.carry_out(&plan)
+            }
+        };
+        assert!(
+            open.out.contains("REACHED"),
+            "the attack is none even without {without:?}: {attack}: {open:?}"
+        );
+        let said = self.run(&jail);
+        let refusal = said.out.trim().strip_prefix("refused: ").map(str::to_owned);
+        refusal.unwrap_or_else(|| panic!("the attack went through: {attack}: {said:?}"))
+    }
+
+    /// Runs a plan to its end.
+    pub(crate) fn carry_out(&self, plan: &Plan) -> Said {
+        let mut running = launch(plan).unwrap();
+        drop(running.first.stdin.take());
+        hear(&mut running)
+    }
+}
 
 /// The words of a command as references.
 pub(crate) fn words(words: &[String]) -> Vec<&str> {

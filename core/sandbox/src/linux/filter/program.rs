@@ -56,7 +56,10 @@ pub(super) const EAFNOSUPPORT: u16 = 97;
 /// Finds the rule for the number in the accumulator; falls to "allow" when there is none.
 fn search(rules: &[(u32, Verdict)]) -> Vec<Instruction> {
     if rules.len() <= 4 {
-        let mut program: Vec<_> = rules.iter().flat_map(|(number, verdict)| guarded(*number, *verdict)).collect();
+        let mut program: Vec<_> = rules
+            .iter()
+            .flat_map(|(number, verdict)| guarded(*number, *verdict))
+            .collect();
         program.push(ALLOW);
         return program;
     }
@@ -81,12 +84,34 @@ fn guarded(number: u32, verdict: Verdict) -> Vec<Instruction> {
 fn body(verdict: Verdict) -> Vec<Instruction> {
     match verdict {
         Verdict::Refuse(errno) => vec![refuse(errno)],
-        Verdict::RefuseFlags { argument, mask, errno } => {
-            vec![load(low_word(argument)), jump(ANY_BIT, mask, 0, 1), refuse(errno), ALLOW]
+        Verdict::RefuseFlags {
+            argument,
+            mask,
+            errno,
+        } => {
+            vec![
+                load(low_word(argument)),
+                jump(ANY_BIT, mask, 0, 1),
+                refuse(errno),
+                ALLOW,
+            ]
         }
-        Verdict::RefuseValues { argument, values, errno } => one_of(argument, values, &[refuse(errno)], &[ALLOW]),
-        Verdict::AllowValues { argument, values, errno } => one_of(argument, values, &[ALLOW], &[refuse(errno)]),
-        Verdict::AllowValuesOrPair { argument, values, pair, errno } => {
+        Verdict::RefuseValues {
+            argument,
+            values,
+            errno,
+        } => one_of(argument, values, &[refuse(errno)], &[ALLOW]),
+        Verdict::AllowValues {
+            argument,
+            values,
+            errno,
+        } => one_of(argument, values, &[ALLOW], &[refuse(errno)]),
+        Verdict::AllowValuesOrPair {
+            argument,
+            values,
+            pair,
+            errno,
+        } => {
             let (value, other, wanted) = pair;
             let rest = [
                 jump(EQUAL, value, 0, 3),
@@ -101,7 +126,12 @@ fn body(verdict: Verdict) -> Vec<Instruction> {
 }
 
 /// `found` when the low half of `argument` is one of `values`, else `rest`; both end in a return.
-fn one_of(argument: u8, values: &[u32], found: &[Instruction], rest: &[Instruction]) -> Vec<Instruction> {
+fn one_of(
+    argument: u8,
+    values: &[u32],
+    found: &[Instruction],
+    rest: &[Instruction],
+) -> Vec<Instruction> {
     let mut program = vec![load(low_word(argument))];
     for value in values {
         let over = u8::try_from(found.len()).unwrap_or(u8::MAX);
@@ -125,14 +155,29 @@ const EQUAL: u16 = 0x15;
 const AT_LEAST: u16 = 0x35;
 const ANY_BIT: u16 = 0x45;
 
-const ALLOW: Instruction = Instruction { code: 0x06, jt: 0, jf: 0, k: 0x7fff_0000 };
+const ALLOW: Instruction = Instruction {
+    code: 0x06,
+    jt: 0,
+    jf: 0,
+    k: 0x7fff_0000,
+};
 
 fn refuse(errno: u16) -> Instruction {
-    Instruction { code: 0x06, jt: 0, jf: 0, k: 0x0005_0000 | u32::from(errno) }
+    Instruction {
+        code: 0x06,
+        jt: 0,
+        jf: 0,
+        k: 0x0005_0000 | u32::from(errno),
+    }
 }
 
 fn load(offset: u32) -> Instruction {
-    Instruction { code: 0x20, jt: 0, jf: 0, k: offset }
+    Instruction {
+        code: 0x20,
+        jt: 0,
+        jf: 0,
+        k: offset,
+    }
 }
 
 fn jump(code: u16, k: u32, jt: u8, jf: u8) -> Instruction {
@@ -141,7 +186,12 @@ fn jump(code: u16, k: u32, jt: u8, jf: u8) -> Instruction {
 
 /// Skips `count` instructions, however many.
 fn skip(count: usize) -> Instruction {
-    Instruction { code: 0x05, jt: 0, jf: 0, k: u32::try_from(count).unwrap_or(u32::MAX) }
+    Instruction {
+        code: 0x05,
+        jt: 0,
+        jf: 0,
+        k: u32::try_from(count).unwrap_or(u32::MAX),
+    }
 }
 
 #[cfg(test)]

@@ -68,8 +68,22 @@ pub(super) const RULES: &[(Call, Verdict)] = &[
     // Namespaces: a new one brings back capabilities and with them most of the kernel's surface. The flags of clone3
     // lie in memory where a filter cannot look, so the call is said not to exist; the C library then uses clone.
     (both("clone3", 435), Verdict::Refuse(ENOSYS)),
-    (call("clone", 56, 220), Verdict::RefuseFlags { argument: 0, mask: NEW_NAMESPACE, errno: EPERM }),
-    (call("unshare", 272, 97), Verdict::RefuseFlags { argument: 0, mask: NEW_NAMESPACE | NEW_TIME, errno: EPERM }),
+    (
+        call("clone", 56, 220),
+        Verdict::RefuseFlags {
+            argument: 0,
+            mask: NEW_NAMESPACE,
+            errno: EPERM,
+        },
+    ),
+    (
+        call("unshare", 272, 97),
+        Verdict::RefuseFlags {
+            argument: 0,
+            mask: NEW_NAMESPACE | NEW_TIME,
+            errno: EPERM,
+        },
+    ),
     (call("setns", 308, 268), REFUSED),
     // Mounts, by the old calls and the new ones.
     (call("mount", 165, 40), REFUSED),
@@ -126,12 +140,20 @@ pub(super) const RULES: &[(Call, Verdict)] = &[
     // Odd personalities switch guards off; debuggers switch address randomisation off, which only weakens themselves.
     (
         call("personality", 135, 92),
-        Verdict::AllowValues { argument: 0, values: &[0, ADDR_NO_RANDOMIZE, ASK_PERSONALITY], errno: EPERM },
+        Verdict::AllowValues {
+            argument: 0,
+            values: &[0, ADDR_NO_RANDOMIZE, ASK_PERSONALITY],
+            errno: EPERM,
+        },
     ),
     // TIOCSTI types into a terminal, TIOCLINUX pastes on a console, TIOCSETD loads line disciplines.
     (
         call("ioctl", 16, 29),
-        Verdict::RefuseValues { argument: 1, values: &[TIOCSTI, TIOCLINUX, TIOCSETD], errno: EPERM },
+        Verdict::RefuseValues {
+            argument: 1,
+            values: &[TIOCSTI, TIOCLINUX, TIOCSETD],
+            errno: EPERM,
+        },
     ),
     // Families that building software needs; netlink only for asking about interfaces. All others are kernel surface,
     // and some (vsock, packet) are ways out that no network namespace closes.
@@ -163,7 +185,11 @@ const AF_NETLINK: u32 = 16;
 const NETLINK_ROUTE: u32 = 0;
 
 const fn call(name: &'static str, x86_64: u32, aarch64: u32) -> Call {
-    Call { name, x86_64: Some(x86_64), aarch64: Some(aarch64) }
+    Call {
+        name,
+        x86_64: Some(x86_64),
+        aarch64: Some(aarch64),
+    }
 }
 
 /// Calls since Linux 5.1 have one number on all machines.
@@ -172,5 +198,9 @@ const fn both(name: &'static str, number: u32) -> Call {
 }
 
 const fn x86(name: &'static str, number: u32) -> Call {
-    Call { name, x86_64: Some(number), aarch64: None }
+    Call {
+        name,
+        x86_64: Some(number),
+        aarch64: None,
+    }
 }

@@ -13,7 +13,13 @@ use super::super::wire::Step;
 /// Makes this process unreadable for others of the same user, and all that follow unable to dump their memory.
 pub(super) fn hide() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    rustix::process::setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        },
+    )?;
     Ok(())
 }
 
@@ -46,5 +52,7 @@ fn restrict(landlock: &Landlock) -> Result<(), (Step, io::Error)> {
             .map_err(|errno| failed(errno.into()))?;
         rules.allow(&path, rule.rights).map_err(failed)?;
     }
-    rules.restrict_self().map_err(|error| (Step::Landlock, error))
+    rules
+        .restrict_self()
+        .map_err(|error| (Step::Landlock, error))
 }

@@ -28,7 +28,13 @@ const TURN: Duration = Duration::from_millis(200);
 
 /// Holds everyone still; none when somebody would not stop, and then everyone goes on.
 pub(super) fn still() -> Option<Held> {
-    let held = Held { before: processes().into_iter().filter(|p| p.is_stopped()).map(|p| p.pid).collect() };
+    let held = Held {
+        before: processes()
+            .into_iter()
+            .filter(|p| p.is_stopped())
+            .map(|p| p.pid)
+            .collect(),
+    };
     let started = Instant::now();
     let mut turn = started;
     signal_everyone(Signal::STOP).ok();
@@ -56,9 +62,15 @@ impl Held {
 
     fn let_go(&self) {
         let mut processes = processes();
-        let parents: BTreeMap<i32, i32> = processes.iter().map(|process| (process.pid, process.parent)).collect();
+        let parents: BTreeMap<i32, i32> = processes
+            .iter()
+            .map(|process| (process.pid, process.parent))
+            .collect();
         processes.sort_by_key(|process| std::cmp::Reverse(depth(&parents, process.pid)));
-        for process in processes.iter().filter(|process| !self.before.contains(&process.pid)) {
+        for process in processes
+            .iter()
+            .filter(|process| !self.before.contains(&process.pid))
+        {
             if let Some(pid) = Pid::from_raw(process.pid) {
                 // Who is gone needs not go on.
                 let _ = rustix::process::kill_process(pid, Signal::CONT);
@@ -87,29 +99,43 @@ struct Process {
 
 impl Process {
     fn is_stopped(&self) -> bool {
-        self.threads.iter().all(|state| matches!(state, b'T' | b't' | b'Z' | b'X'))
+        self.threads
+            .iter()
+            .all(|state| matches!(state, b'T' | b't' | b'Z' | b'X'))
     }
 }
 
 /// Everyone but the stage.
 fn processes() -> Vec<Process> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid| *pid != 1).filter_map(process).collect()
 }
 
 fn process(pid: i32) -> Option<Process> {
     let (_, parent) = state(&format!("/proc/{pid}/stat"))?;
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let threads = tasks.flatten().filter_map(|task| state(&format!("{}/stat", task.path().display())));
-    Some(Process { pid, parent, threads: threads.map(|(state, _)| state).collect() })
+    let threads = tasks
+        .flatten()
+        .filter_map(|task| state(&format!("{}/stat", task.path().display())));
+    Some(Process {
+        pid,
+        parent,
+        threads: threads.map(|(state, _)| state).collect(),
+    })
 }
 
 /// The state and the parent; the name before them is in parentheses and may hold anything.
 fn state(path: &str) -> Option<(u8, i32)> {
     let text = fs::read(path).ok()?;
     let after = text.iter().rposition(|&b| b == b')')?;
-    let mut fields = text[after + 1..].split(|&b| b == b' ').filter(|field| !field.is_empty());
+    let mut fields = text[after + 1..]
+        .split(|&b| b == b' ')
+        .filter(|field| !field.is_empty());
     let state = *fields.next()?.first()?;
     let parent = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
     Some((state, parent))

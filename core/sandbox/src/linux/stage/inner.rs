@@ -23,7 +23,12 @@ pub(super) fn run() -> Result<(), String> {
     let [control] = inherit::take_over().map_err(|error| format!("no socket: {error}"))?;
     let control = Channel::over(control);
     let ended = prepare(&control).map_err(|error| format!("cannot start: {error}"))?;
-    let mut stage = Stage { control, ended, commands: BTreeMap::new(), held: None };
+    let mut stage = Stage {
+        control,
+        ended,
+        commands: BTreeMap::new(),
+        held: None,
+    };
     // An error here is that of a socket whose other end is gone: nobody is left to be told.
     let _ = stage.serve();
     Ok(())
@@ -50,11 +55,19 @@ struct Stage {
 
 impl Stage {
     fn serve(&mut self) -> io::Result<()> {
-        let Some(ToStage::Confine(confinement)) = self.receive()?.and_then(|f| ToStage::decode(&f.bytes)) else {
+        let Some(ToStage::Confine(confinement)) =
+            self.receive()?.and_then(|f| ToStage::decode(&f.bytes))
+        else {
             return Ok(());
         };
         if let Err((step, error)) = confine::confine(&confinement) {
-            return self.say(&FromStage::NotConfined { step, errno: errno_of(&error) }, &[]);
+            return self.say(
+                &FromStage::NotConfined {
+                    step,
+                    errno: errno_of(&error),
+                },
+                &[],
+            );
         }
         loop {
             let (told, buried) = self.wait()?;
@@ -72,7 +85,10 @@ impl Stage {
 
     /// Waits for a message, or a death.
     fn wait(&self) -> io::Result<(bool, bool)> {
-        let mut fds = [PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.ended, PollFlags::IN)];
+        let mut fds = [
+            PollFd::new(&self.control, PollFlags::IN),
+            PollFd::new(&self.ended, PollFlags::IN),
+        ];
         match rustix::event::poll(&mut fds, None) {
             Err(Errno::INTR) => return Ok((false, false)),
             result => result?,
@@ -91,33 +107,45 @@ impl Stage {
 
     fn obey(&mut self, frame: Frame) -> io::Result<()> {
         match ToStage::decode(&frame.bytes) {
-            Some(ToStage::Spawn { id, command }) => match program::start(&command, &frame.descriptors) {
-                Ok(started) => {
-                    self.commands.insert(id, started.pid);
-                    let terminal: Vec<_> = started.terminal.iter().map(AsFd::as_fd).collect();
-                    self.say(&FromStage::Started { id }, &terminal)
+            Some(ToStage::Spawn { id, command }) => {
+                match program::start(&command, &frame.descriptors) {
+                    Ok(started) => {
+                        self.commands.insert(id, started.pid);
+                        let terminal: Vec<_> = started.terminal.iter().map(AsFd::as_fd).collect();
+                        self.say(&FromStage::Started { id }, &terminal)
+                    }
+                    Err((refusal, error)) => self.say(
+                        &FromStage::Refused {
+                            id,
+                            refusal,
+                            errno: errno_of(&error),
+                        },
+                        &[],
+                    ),
                 }
-                Err((refusal, error)) => {
-                    self.say(&FromStage::Refused { id, refusal, errno: errno_of(&error) }, &[])
-                }
-            },
+            }
             Some(ToStage::Signal { id, signal }) => {
                 self.signal(id, signal);
                 Ok(())
             }
-            Some(ToStage::End) => {
-                // A stopped process hears nothing before it continues. Shells ignore the one, programs without a
-                // terminal often the other.
-                for signal in [Signal::HUP, Signal::TERM, Signal::CONT] {
+            Some(ToStage::Everyone { signal }) => {
+                if let Some(signal) = Signal::from_named_raw(signal_number(signal).into()) {
                     let _ = signal_everyone(signal);
                 }
+                // A stopped process hears nothing before it continues.
+                let _ = signal_everyone(Signal::CONT);
                 Ok(())
             }
             Some(ToStage::Freeze) => {
                 if self.held.is_none() {
                     self.held = hold::still();
                 }
-                self.say(&FromStage::Held { still: self.held.is_some() }, &[])
+                self.say(
+                    &FromStage::Held {
+                        still: self.held.is_some(),
+                    },
+                    &[],
+                )
             }
             Some(ToStage::Thaw) => {
                 if let Some(held) = self.held.take() {
@@ -130,7 +158,9 @@ impl Stage {
     }
 
     fn signal(&self, id: u32, signal: crate::Signal) {
-        let Some(pid) = self.commands.get(&id) else { return };
+        let Some(pid) = self.commands.get(&id) else {
+            return;
+        };
         if let Some(signal) = Signal::from_named_raw(signal_number(signal).into()) {
             let _ = rustix::process::kill_process_group(*pid, signal);
         }
@@ -141,11 +171,21 @@ impl Stage {
         self.ended.clear();
         let mut over = false;
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-            let Some(id) = self.commands.iter().find_map(|(id, known)| (*known == pid).then_some(*id)) else {
+            let Some(id) = self
+                .commands
+                .iter()
+                .find_map(|(id, known)| (*known == pid).then_some(*id))
+            else {
                 continue;
             };
             self.commands.remove(&id);
-            self.say(&FromStage::Ended { id, exit: exit_of(status) }, &[])?;
+            self.say(
+                &FromStage::Ended {
+                    id,
+                    exit: exit_of(status),
+                },
+                &[],
+            )?;
             over |= id == 0;
         }
         Ok(over)

@@ -24,7 +24,9 @@ pub fn stage(args: &[OsString]) -> ExitCode {
         Some("outer") => Some(outer::run()),
         _ => Some("this is for Enclos itself".to_owned()),
     };
-    let Some(failure) = failure else { return ExitCode::SUCCESS };
+    let Some(failure) = failure else {
+        return ExitCode::SUCCESS;
+    };
     // The launcher reads this when it is told nothing by the socket.
     let _ = writeln!(std::io::stderr(), "enclos stage: {failure}");
     ExitCode::from(125)

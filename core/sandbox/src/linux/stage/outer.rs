@@ -25,15 +25,22 @@ use super::super::wire::Order;
 /// Mounts and executes bubblewrap; returns only what failed.
 pub(super) fn run() -> String {
     let result = inherit::take_over::<3>().map_err(|error| format!("no order: {error}"));
-    match result.and_then(|[control, options, order]| mount_and_execute(&control, &options, order)) {
+    match result.and_then(|[control, options, order]| mount_and_execute(&control, &options, order))
+    {
         Ok(error) => format!("cannot execute bubblewrap: {error}"),
         Err(failure) => failure,
     }
 }
 
-fn mount_and_execute(control: &OwnedFd, options: &OwnedFd, order: OwnedFd) -> Result<io::Error, String> {
+fn mount_and_execute(
+    control: &OwnedFd,
+    options: &OwnedFd,
+    order: OwnedFd,
+) -> Result<io::Error, String> {
     let mut bytes = Vec::new();
-    fs::File::from(order).read_to_end(&mut bytes).map_err(|error| format!("no order: {error}"))?;
+    fs::File::from(order)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("no order: {error}"))?;
     let order = Order::decode(&bytes).ok_or("the order is malformed")?;
     enter().map_err(|error| format!("cannot enter a user namespace: {error}"))?;
     for overlay in &order.overlays {
@@ -42,8 +49,16 @@ fn mount_and_execute(control: &OwnedFd, options: &OwnedFd, order: OwnedFd) -> Re
     for fd in [control, options] {
         rustix::io::fcntl_setfd(fd, FdFlags::empty()).map_err(|errno| errno.to_string())?;
     }
-    let argv: Vec<_> = bwrap_argv().into_iter().skip(1).map(|word: CString| os(&word)).collect();
-    Ok(Command::new(order.bwrap.as_path()).arg0("bwrap").args(argv).env_clear().exec())
+    let argv: Vec<_> = bwrap_argv()
+        .into_iter()
+        .skip(1)
+        .map(|word: CString| os(&word))
+        .collect();
+    Ok(Command::new(order.bwrap.as_path())
+        .arg0("bwrap")
+        .args(argv)
+        .env_clear()
+        .exec())
 }
 
 fn os(word: &std::ffi::CStr) -> std::ffi::OsString {
@@ -51,7 +66,10 @@ fn os(word: &std::ffi::CStr) -> std::ffi::OsString {
 }
 
 fn enter() -> io::Result<()> {
-    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let (uid, gid) = (
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    );
     namespaces::enter_user_and_mount()?;
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {uid} 1"))?;
@@ -59,7 +77,11 @@ fn enter() -> io::Result<()> {
 }
 
 fn mount(overlay: &OverlayMount) -> io::Result<()> {
-    let [lower, upper, work] = [open(&overlay.lower)?, open(&overlay.upper)?, open(&overlay.work)?];
+    let [lower, upper, work] = [
+        open(&overlay.lower)?,
+        open(&overlay.upper)?,
+        open(&overlay.work)?,
+    ];
     empty(&work)?;
     // `volatile`: no flush of a whole disk when it ends. What is lost when the machine crashes is the copy's or a
     // cache's, and the mark that it leaves in the work folder is what `empty` takes away.
@@ -89,7 +111,11 @@ fn name(fd: &OwnedFd) -> String {
 fn empty(work: &OwnedFd) -> io::Result<()> {
     for entry in fs::read_dir(name(work))? {
         let entry = entry?;
-        if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?
+        } else {
+            fs::remove_file(entry.path())?
+        }
     }
     Ok(())
 }

@@ -35,7 +35,8 @@ pub(super) fn occupy_standard_streams() -> io::Result<()> {
 /// Starts `command`; `pipes` are its standard streams unless it has a terminal.
 pub(super) fn start(command: &Command, pipes: &[OwnedFd]) -> Result<Started, (Refusal, io::Error)> {
     rustix::process::umask(Mode::from_raw_mode(command.umask & 0o777));
-    std::env::set_current_dir(command.cwd.as_path()).map_err(|error| (Refusal::WorkingFolder, error))?;
+    std::env::set_current_dir(command.cwd.as_path())
+        .map_err(|error| (Refusal::WorkingFolder, error))?;
     let program = find(command)?;
     let terminal = match command.stdio {
         Stdio::Pipes => None,
@@ -65,7 +66,10 @@ pub(super) fn start(command: &Command, pipes: &[OwnedFd]) -> Result<Started, (Re
         }
         result => result,
     };
-    Ok(Started { pid: pid.map_err(failed)?, terminal })
+    Ok(Started {
+        pid: pid.map_err(failed)?,
+        terminal,
+    })
 }
 
 const SHELL: &std::ffi::CStr = c"/bin/sh";
@@ -74,10 +78,16 @@ const PLACES: &str = "/usr/local/bin:/usr/bin:/bin";
 
 fn prepare<'a>(command: &Command, program: &Path) -> io::Result<Spawn<'a>> {
     let word = |bytes: Vec<u8>| CString::new(bytes).map_err(io::Error::from);
-    let pair = |(name, value): &(OsString, OsString)| word([name.as_bytes(), b"=", value.as_bytes()].concat());
+    let pair = |(name, value): &(OsString, OsString)| {
+        word([name.as_bytes(), b"=", value.as_bytes()].concat())
+    };
     Ok(Spawn {
         program: word(program.as_os_str().as_bytes().to_vec())?,
-        argv: command.argv.iter().map(|arg| word(arg.clone().into_vec())).collect::<Result<_, _>>()?,
+        argv: command
+            .argv
+            .iter()
+            .map(|arg| word(arg.clone().into_vec()))
+            .collect::<Result<_, _>>()?,
         env: command.env.iter().map(pair).collect::<Result<_, _>>()?,
         terminal: None,
         descriptors: Vec::new(),
@@ -87,7 +97,9 @@ fn prepare<'a>(command: &Command, program: &Path) -> io::Result<Spawn<'a>> {
 /// The executable that `command` means.
 fn find(command: &Command) -> Result<PathBuf, (Refusal, io::Error)> {
     let missing = (Refusal::NotFound, Errno::NOENT.into());
-    let Some(name) = command.argv.first().filter(|name| !name.is_empty()) else { return Err(missing) };
+    let Some(name) = command.argv.first().filter(|name| !name.is_empty()) else {
+        return Err(missing);
+    };
     if name.as_bytes().contains(&b'/') {
         let path = PathBuf::from(name);
         return match look(&path) {
@@ -96,9 +108,18 @@ fn find(command: &Command) -> Result<PathBuf, (Refusal, io::Error)> {
             Err(errno) => Err((Refusal::CannotExecute, errno.into())),
         };
     }
-    let path = command.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let path = command
+        .env
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, value)| value.as_os_str());
     let mut refused = missing;
-    for folder in path.unwrap_or(OsStr::new(PLACES)).as_bytes().split(|byte| *byte == b':') {
+    for folder in path
+        .unwrap_or(OsStr::new(PLACES))
+        .as_bytes()
+        .split(|byte| *byte == b':')
+    {
         let folder = if folder.is_empty() { b"." } else { folder };
         let candidate = Path::new(OsStr::from_bytes(folder)).join(name);
         match look(&candidate) {
@@ -124,7 +145,12 @@ fn look(path: &Path) -> Result<(), Errno> {
 fn open_terminal(rows: u16, cols: u16) -> io::Result<(OwnedFd, CString)> {
     let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     rustix::pty::unlockpt(&ours)?;
-    let size = Winsize { ws_row: rows, ws_col: cols, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: cols,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
     rustix::termios::tcsetwinsize(&ours, size)?;
     let mut modes = rustix::termios::tcgetattr(&ours)?;
     // So that erasing a character erases all of its bytes.
