@@ -196,11 +196,16 @@ impl Task<'_> {
     /// What the entry was on this side; none when it was not there.
     fn recorded<'e>(&self, entry: &'e Entry) -> Option<&'e Identity> {
         match (self.side, &entry.presence) {
-            (Side::Original, Presence::Copied(_)) => Some(&entry.original),
+            (Side::Original, Presence::Copied(_) | Presence::Overlaid) => Some(&entry.original),
             (Side::Copy, Presence::Copied(copy)) => Some(copy),
-            // The original lives on below an overlay, where changes of it are to be seen anyway.
-            (_, Presence::Overlaid | Presence::Skipped(_)) => None,
+            // What was changed in an overlaid folder is in its upper layer.
+            (Side::Copy, Presence::Overlaid) | (_, Presence::Skipped(_)) => None,
         }
+    }
+
+    /// Whether a folder that moved is listed. Of one that is overlaid without being recorded nothing is known.
+    fn is_listed(&self, entry: &Entry) -> bool {
+        entry.presence != Presence::Overlaid || !self.baseline.below(Some(&entry.path)).is_empty()
     }
 
     /// Whether the entry was recorded so soon after a change that a second one may have left no trace.
@@ -265,7 +270,7 @@ impl Devices {
 }
 
 impl Now {
-    fn of(stat: &Stat, kind: Kind) -> Self {
+    pub(crate) fn of(stat: &Stat, kind: Kind) -> Self {
         Self {
             kind,
             mode: stat.mode,

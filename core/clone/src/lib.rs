@@ -7,18 +7,22 @@
 mod base;
 mod baseline;
 mod changes;
+mod choose;
 mod clone;
+mod hybrid;
 mod ignored;
 mod listing;
 mod measure;
 mod method;
 mod outward;
+mod overlay;
 mod place;
 mod queue;
 mod reflink;
 mod refuse;
 mod request;
 mod settle;
+mod tracked;
 mod tree;
 mod trust;
 
@@ -29,6 +33,7 @@ pub use baseline::{Baseline, BaselineError, Entry, Identity, Kind, Presence, Ski
 pub use changes::{Candidate, Difference, Now, ScanError, Side, changes};
 pub use clone::clone;
 pub use method::{FallBack, Method, MethodUsed, UnknownMethod};
+pub use overlay::{LayerChange, LayerChanges, LayerEntry, overlay_changes};
 pub use refuse::{Refusal, refuse};
 pub use request::{
     About, CloneError, CloneRequest, Cloned, Decision, LeaveOut, Note, Overlaid, Progress, Quiet,

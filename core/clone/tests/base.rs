@@ -1,5 +1,11 @@
 //! Contents at the start are there for files that then changed, and never wrong ones.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail where they stand"
+)]
+
 mod support;
 
 use std::fs;

@@ -1,5 +1,11 @@
 //! A clone is the folder as it was, whatever the way it was made.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail where they stand"
+)]
+
 mod support;
 
 use std::fs;
@@ -337,7 +343,7 @@ fn what_cannot_be_read_is_an_error_that_names_it_or_left_out() {
         fs::create_dir_all(source.join("closed")).unwrap();
         fs::write(source.join("file"), "secret").unwrap();
         fs::write(source.join("open"), "x").unwrap();
-        fs::set_permissions(source.join(closed), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(source.join(closed), fs::Permissions::from_mode(0o000)).unwrap();
         as_nobody(|| {
             let error = clone_plainly(
                 &source,

@@ -170,7 +170,9 @@ impl<'t> Worker<'t> {
         }
         let difference = match (&entry.kind, stat.node) {
             (Kind::Folder, Node::Folder) => {
-                queue.extend([Job::List(Place::at(entry.path.clone()))]);
+                if self.task.is_listed(entry) {
+                    queue.extend([Job::List(Place::at(entry.path.clone()))]);
+                }
                 self.metadata(entry, &stat)
             }
             (Kind::Link(target), Node::Link) => {
@@ -183,6 +185,11 @@ impl<'t> Worker<'t> {
                 }
             }
             (Kind::File, Node::File) => self.file(entry, &stat, dir, is_same)?,
+            (_, Node::Folder) => {
+                // All that is in it is new.
+                queue.extend([Job::List(Place::at(entry.path.clone()))]);
+                Some(Difference::Kind)
+            }
             _ => Some(Difference::Kind),
         };
         if let Some(difference) = difference {

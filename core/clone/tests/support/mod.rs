@@ -1,6 +1,11 @@
 //! Trees to clone, and a full description of a tree to compare.
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests fail where they stand"
+)]
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
