@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::SystemTime;
 
 use crate::failure::Failure;
 use crate::step::capture;
@@ -74,30 +75,37 @@ pub(crate) fn make(around: &Surroundings) -> Result<Sample, Failure> {
     Ok(Sample { folder, session })
 }
 
-/// A folder that nobody had before: creating it fails if it exists, so two tours never share one.
+/// A folder that nobody had before: creating it fails if it exists, so two tours never share one. Its name comes from
+/// the clock, since sessions of earlier tours may outlive their folders.
 fn new_folder(temp: &Path) -> Result<(PathBuf, String), Failure> {
-    let mut number = 1_u32;
+    let since = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let mut number = since.as_secs();
     loop {
-        let session = format!("greet-{number}");
-        let folder = temp.join(format!("enclos-sample-{number}")).join("greet");
-        let outer = folder.parent().unwrap_or(temp);
-        match fs::create_dir(outer) {
-            Ok(()) => {
-                fs::create_dir(&folder).map_err(|source| Failure::File {
-                    path: folder.clone(),
-                    source,
-                })?;
-                return Ok((folder, session));
-            }
+        let tag = tag(number);
+        let outer = temp.join(format!("enclos-sample-{tag}"));
+        match fs::create_dir(&outer) {
+            Ok(()) => return Ok((outer.join("greet"), format!("greet-{tag}"))),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
             Err(source) => {
                 return Err(Failure::File {
-                    path: outer.into(),
+                    path: outer,
                     source,
                 });
             }
         }
     }
+}
+
+/// Four letters and digits that are another four in the next second, and for the next nineteen days.
+fn tag(number: u64) -> String {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let digit = |place: u32| {
+        let digit = usize::try_from(number / 36_u64.pow(place) % 36).unwrap_or(0);
+        char::from(DIGITS[digit])
+    };
+    [3, 2, 1, 0].map(digit).iter().collect()
 }
 
 #[cfg(test)]
