@@ -5,6 +5,8 @@
 //! link where something is to be mounted in the next run. [`Mounts::mount_points`] lists those places, and the launch
 //! walks to each without following links before anything is mounted.
 
+use std::ffi::OsStr;
+
 use enclos_paths::{AbsPath, ProjectPath};
 
 use super::etc::COVER;
@@ -267,8 +269,11 @@ fn free(mount: &Mount, is_tree: bool) -> Result<(), PlanError> {
         .iter()
         .any(|own| std::path::Path::new(own).starts_with(inside))
         || CLOSED.iter().any(|closed| inside.starts_with(closed));
-    // /usr is the machine's own: only what is there anyway has a place to be mounted on.
-    let elsewhere = inside.starts_with("/usr") && mount.inside != mount.outside && !is_tree;
+    // /usr is the machine's own: only what is there anyway has a place to be mounted on, and files with secrets, such as
+    // the `npmrc` of a whole machine, are covered in it.
+    let cover = mount.outside.name() == Some(OsStr::new(COVER));
+    let elsewhere =
+        inside.starts_with("/usr") && mount.inside != mount.outside && !is_tree && !cover;
     if reserved || elsewhere {
         return Err(PlanError::Reserved {
             inside: mount.inside.clone(),
