@@ -11,7 +11,7 @@ use enclos_paths::AbsPath;
 
 use crate::document::Statement;
 use crate::hide::{EntryKind, HidePattern};
-use crate::layers::{Lent, LentAccess, Places, Policy, denied};
+use crate::layers::{Lent, LentAccess, Places, Policy};
 use crate::lending::{Lending, protected_by};
 use crate::origin::Sourced;
 use crate::protected::Protected;
@@ -134,7 +134,7 @@ fn rule(
     if let Some(socket) = policy.sockets.iter().find(|socket| socket.value == *path) {
         return Rule::Socket(socket.clone());
     }
-    if let Some(rule) = denied(&policy.deny, path) {
+    if let Some(rule) = policy.denied(path) {
         return Rule::Denied(rule.clone());
     }
     let inside = |lent: &&Sourced<Lent>| path.is_within(&lent.value.path);

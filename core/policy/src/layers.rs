@@ -12,7 +12,7 @@ use enclos_paths::AbsPath;
 
 use crate::document::{Document, Effect, Statement};
 use crate::hide::{HidePattern, HidePatternError, HideRules};
-use crate::lending::{LendRefused, Lending, may_lend};
+use crate::lending::{LendRefused, Lending, is_or_holds, may_lend};
 use crate::origin::{Layer, Origin, Sourced};
 use crate::trust::{Changes, Trust};
 use crate::values::{
@@ -93,6 +93,12 @@ impl Policy {
     #[must_use]
     pub fn stops_unattended(&self) -> bool {
         self.changed.is_some()
+    }
+
+    /// The deny that `path` is or lies in. To be asked again about what a lent path resolves to.
+    #[must_use]
+    pub fn denied(&self, path: &AbsPath) -> Option<&Sourced<AbsPath>> {
+        denied(&self.deny, path)
     }
 }
 
@@ -334,7 +340,7 @@ impl<'a> Merge<'a> {
     /// A path that is denied inside the project is hidden; a project that is denied itself has no session.
     fn deny(&mut self, path: &WrittenPath, origin: Origin) {
         let path = self.resolve(path, origin);
-        if self.places.project.is_within(&path) {
+        if is_or_holds(&path, &self.places.project) {
             self.errors.push(MergeError::ProjectDenied { origin, path });
         } else if let Some(inner) = path.below(&self.places.project) {
             match HidePattern::exactly(&inner) {
@@ -405,12 +411,9 @@ fn as_trusted(statement: &Sourced<Statement>) -> Sourced<Statement> {
     Sourced::new(statement.value.clone(), origin)
 }
 
-/// The deny that covers `path`, the first stated one.
-pub(crate) fn denied<'a>(
-    deny: &'a [Sourced<AbsPath>],
-    path: &AbsPath,
-) -> Option<&'a Sourced<AbsPath>> {
-    deny.iter().find(|rule| path.is_within(&rule.value))
+/// The deny that covers `path`, the first stated one. Another spelling of the path is covered as well.
+fn denied<'a>(deny: &'a [Sourced<AbsPath>], path: &AbsPath) -> Option<&'a Sourced<AbsPath>> {
+    deny.iter().find(|rule| is_or_holds(&rule.value, path))
 }
 
 /// Takes the later statement, unless the machine's owner or the project has closed this already.

@@ -237,7 +237,8 @@ fn lower(name: &[u8]) -> Vec<u8> {
     }
 }
 
-fn is_or_holds(outer: &AbsPath, inner: &AbsPath) -> bool {
+/// Whether `outer` is `inner` or holds it, in any spelling.
+pub(crate) fn is_or_holds(outer: &AbsPath, inner: &AbsPath) -> bool {
     let (outer, inner) = (folded(outer), folded(inner));
     inner.starts_with(&outer)
 }

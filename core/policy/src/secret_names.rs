@@ -10,7 +10,7 @@ use std::path::Path;
 /// One row.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SecretFile {
-    /// The last components of the path; `*` stands for any run of characters in one name.
+    /// The last components of the path, in lower case; `*` stands for any run of characters in one name.
     pub path: &'static str,
     /// The tool whose credentials it holds.
     pub tool: &'static str,
@@ -48,10 +48,8 @@ pub fn secret_file(path: impl AsRef<Path>) -> Option<&'static SecretFile> {
         let mut wanted = row.path.rsplit('/');
         let mut found = parts.iter().rev();
         wanted.all(|part| {
-            let part = part.to_ascii_lowercase();
-            found
-                .next()
-                .is_some_and(|name| crate::lending::name_matches(part.as_bytes(), name))
+            let name = found.next();
+            name.is_some_and(|name| crate::lending::name_matches(part.as_bytes(), name))
         })
     })
 }
@@ -268,6 +266,11 @@ mod tests {
         for row in SECRET_FILES {
             let path = row.path.replace('*', "x");
             assert!(secret_file(&path).is_some(), "{path}");
+            assert_eq!(
+                row.path,
+                row.path.to_lowercase(),
+                "names are compared in lower case"
+            );
             assert!(!row.tool.is_empty() && !row.source.is_empty(), "{path}");
             assert!(
                 row.path

@@ -220,7 +220,7 @@ fn the_shortest_limit_counts_whoever_wrote_it() {
 #[test]
 fn deny_is_stronger_than_any_lending() {
     let owner = "[files]\ndeny = ['~/data/private', '/srv']";
-    let user = "[files]\nread = ['~/data', '~/data/private/x']\nsockets = ['/srv/db.sock']\nwith = ['/srv/lib']";
+    let user = "[files]\nread = ['~/data', '~/DATA/Private/x']\nsockets = ['/srv/db.sock']\nwith = ['/srv/lib']";
     let policy = merged(&layers(owner, user, ""));
     assert_eq!(lent(&policy), ["Read /home/u/data (config.toml:2)"]);
     assert!(policy.sockets.is_empty() && policy.with.is_empty());
@@ -230,7 +230,7 @@ fn deny_is_stronger_than_any_lending() {
         .map(|o| format!("{} by {}", o.asked.value, o.by.origin))
         .collect();
     insta::assert_snapshot!(overruled.join("\n"), @r"
-    /home/u/data/private/x by policy.toml:2
+    /home/u/DATA/Private/x by policy.toml:2
     /srv/lib by policy.toml:2
     /srv/db.sock by policy.toml:2
     ");
