@@ -8,6 +8,7 @@ use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_sys::open::OpenError;
 
+use crate::clonefile;
 use crate::hybrid::Fate;
 use crate::hybrid::Held;
 use crate::hybrid::Ignorable;
@@ -52,7 +53,7 @@ pub(crate) struct Choice {
 /// Only Linux mounts an overlay for an ordinary user.
 const OVERLAYS: bool = cfg!(target_os = "linux");
 
-/// Only macOS has the call.
+/// Where there is the call, it is the best way.
 const CLONEFILE: bool = cfg!(target_os = "macos");
 
 /// Chooses the way to make the clone in the folder `holder`, asks where bytes have to be copied against the wish, and
@@ -63,37 +64,36 @@ pub(crate) fn choose(
     instead: HashMap<ProjectPath, Instead>,
 ) -> Result<Choice, CloneError> {
     let source = request.source.path();
-    let simple = |method, filling| Choice {
+    let chooser = Chooser { request, holder };
+    let choice = |method, filling| Choice {
         method,
         filling,
         instead: instead.clone(),
         overlays: Vec::new(),
         notes: Vec::new(),
     };
-    let chooser = Chooser { request, holder };
+    let copy = |why: Option<&FallBack>| chooser.copy(choice(MethodUsed::Copy, Filling::Copy), why);
+    let hybrid =
+        |why: Option<&FallBack>| chooser.hybrid(choice(MethodUsed::Hybrid, Filling::Copy), why);
     match request.method {
-        Method::Copy => chooser.copy(simple(MethodUsed::Copy, Filling::Copy), None),
-        Method::Overlay if OVERLAYS => chooser.overlay(simple(MethodUsed::Overlay, Filling::Copy)),
+        Method::Copy => copy(None),
+        Method::Overlay if OVERLAYS => chooser.overlay(choice(MethodUsed::Overlay, Filling::Copy)),
         Method::Overlay => Err(CloneError::NotOnThisSystem {
             method: Method::Overlay,
         }),
-        Method::Hybrid if OVERLAYS => {
-            chooser.hybrid(simple(MethodUsed::Hybrid, Filling::Copy), None)
-        }
-        Method::Clonefile | Method::Auto if CLONEFILE => {
-            Ok(simple(MethodUsed::Clonefile, Filling::Copy))
-        }
-        method @ (Method::Hybrid | Method::Clonefile) => chooser.copy(
-            simple(MethodUsed::Copy, Filling::Copy),
-            Some(&FallBack::NotOnThisSystem(method)),
-        ),
-        Method::Auto | Method::Reflink => match sharing(source, holder) {
-            Sharing::Works(filling) => Ok(simple(MethodUsed::Reflink, filling)),
-            Sharing::Nothing => chooser.copy(simple(MethodUsed::Copy, Filling::Copy), None),
-            Sharing::Not(why) if OVERLAYS && request.method == Method::Auto => {
-                chooser.hybrid(simple(MethodUsed::Hybrid, Filling::Copy), Some(&why))
+        Method::Hybrid if OVERLAYS => hybrid(None),
+        Method::Hybrid => copy(Some(&FallBack::NotOnThisSystem(Method::Hybrid))),
+        method if method == Method::Clonefile || CLONEFILE => {
+            match clonefile::available(source, holder) {
+                Ok(()) => Ok(choice(MethodUsed::Clonefile, Filling::Clone)),
+                Err(why) => copy(Some(&why)),
             }
-            Sharing::Not(why) => chooser.copy(simple(MethodUsed::Copy, Filling::Copy), Some(&why)),
+        }
+        method => match sharing(source, holder) {
+            Sharing::Works(filling) => Ok(choice(MethodUsed::Reflink, filling)),
+            Sharing::Nothing => copy(None),
+            Sharing::Not(why) if OVERLAYS && method == Method::Auto => hybrid(Some(&why)),
+            Sharing::Not(why) => copy(Some(&why)),
         },
     }
 }

@@ -15,12 +15,15 @@ use rustix::io::Errno;
 use crate::baseline::Baseline;
 use crate::choose::Choice;
 use crate::choose::choose;
+use crate::clonefile;
+use crate::clonefile::Whole;
 use crate::method::MethodUsed;
 use crate::overlay;
 use crate::request::CloneError;
 use crate::request::CloneRequest;
 use crate::request::Cloned;
 use crate::tree;
+use crate::tree::Copied;
 use crate::tree::Hashing;
 use crate::tree::Instead;
 use crate::tree::Order;
@@ -45,18 +48,19 @@ pub fn clone(request: &CloneRequest<'_>) -> Result<Cloned, CloneError> {
         overlays,
         mut notes,
     } = choice;
-    let copied = if method == MethodUsed::Overlay {
-        overlay::record(source, request.destination, &instead)?
-    } else {
-        tree::copy(&Order {
-            source,
-            destination: request.destination,
-            filling,
-            instead,
-            leave_out: request.leave_out,
-            hashing,
-            progress: request.progress,
-        })?
+    let order = Order {
+        source,
+        destination: request.destination,
+        filling,
+        instead,
+        leave_out: request.leave_out,
+        hashing,
+        progress: request.progress,
+    };
+    let copied = match method {
+        MethodUsed::Overlay => overlay::record(source, request.destination, &order.instead)?,
+        MethodUsed::Clonefile => by_clonefile(&order)?,
+        _ => tree::copy(&order)?,
     };
     notes.extend(copied.notes);
     notes.sort();
@@ -71,6 +75,29 @@ pub fn clone(request: &CloneRequest<'_>) -> Result<Cloned, CloneError> {
         overlays,
         notes,
     })
+}
+
+/// Clones in one go where nothing has to be left out, else file by file.
+fn by_clonefile(order: &Order<'_>) -> Result<Copied, CloneError> {
+    let absent = |path: &ProjectPath| {
+        order
+            .source
+            .join(path)
+            .as_path()
+            .symlink_metadata()
+            .is_err()
+    };
+    if order.hashing == Hashing::Recent && order.instead.keys().all(absent) {
+        let whole = clonefile::clone_folder(order.source, order.destination);
+        let whole = whole.map_err(|source| CloneError::Write {
+            path: order.destination.clone(),
+            source,
+        })?;
+        if whole == Whole::Cloned {
+            return clonefile::record(order.source, order.destination, order.progress);
+        }
+    }
+    tree::copy(order)
 }
 
 /// Looks at both places: the folder in which the copy is made, and which files have to be hashed.

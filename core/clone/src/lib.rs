@@ -9,6 +9,7 @@ mod baseline;
 mod changes;
 mod choose;
 mod clone;
+mod clonefile;
 mod hybrid;
 mod ignored;
 mod listing;

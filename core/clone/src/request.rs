@@ -129,6 +129,8 @@ pub enum About {
     },
     /// It kept changing while it was copied, so the copy may be a mix of several states.
     Changing,
+    /// A flag on its copy forbids changing or deleting it, as on the original (macOS `uchg` and the like).
+    Immutable,
     /// Some extended attributes cannot be kept where the copy lies.
     LostAttributes,
     /// A folder that would have been overlaid was copied instead.
@@ -156,6 +158,7 @@ impl fmt::Display for Note {
                 )
             }
             About::Changing => write!(f, "{path}: kept changing while it was copied"),
+            About::Immutable => write!(f, "{path}: a flag forbids changing it"),
             About::LostAttributes => {
                 write!(f, "{path}: some extended attributes could not be kept")
             }

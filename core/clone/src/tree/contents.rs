@@ -19,6 +19,8 @@ use rustix::io::pwrite;
 pub(crate) enum Filling {
     /// Every byte is copied.
     Copy,
+    /// Each file is cloned as a whole when it is made (macOS), and copied where that fails.
+    Clone,
     /// Files of more than `above` bytes share their blocks with the original; smaller ones are copied.
     Share {
         /// Sharing costs about 10 us a file on XFS whatever its size, and reading a shared file is slower at first,
@@ -54,7 +56,7 @@ impl Failed {
 impl Filling {
     fn shares(self, stat: &Stat) -> bool {
         match self {
-            Self::Copy => false,
+            Self::Copy | Self::Clone => false,
             Self::Share {
                 above,
                 unless_after,

@@ -28,6 +28,7 @@ use super::attributes;
 use super::attributes::Attributes;
 use super::contents;
 use super::contents::Failed;
+use super::contents::Filling;
 use super::folder::At;
 use super::folder::Worker;
 use super::io_error;
@@ -36,6 +37,7 @@ use crate::baseline::Identity;
 use crate::baseline::Kind;
 use crate::baseline::Presence;
 use crate::baseline::Skipped;
+use crate::clonefile::clone_file_at;
 use crate::request::About;
 use crate::request::CloneError;
 
@@ -46,6 +48,21 @@ pub(super) enum Outcome {
     Done,
     /// It is not a regular file.
     NotAFile,
+}
+
+/// A file that was just made in the copy.
+enum New {
+    Empty(OwnedFd),
+    /// It has the contents and attributes of the original already.
+    Filled(OwnedFd),
+}
+
+impl New {
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Empty(fd) | Self::Filled(fd) => fd.as_fd(),
+        }
+    }
 }
 
 /// Whether a file stood still while it was copied.
@@ -112,20 +129,17 @@ impl Worker<'_> {
         from: BorrowedFd<'_>,
         stat: &Stat,
     ) -> Result<(), CloneError> {
-        let to = if stat.links > 1 {
-            let made = self
-                .task
-                .links
-                .enter(stat, path, || self.create(at, name, path, stat))?;
-            match made {
-                Name::First(to) => to,
+        let new = if stat.links > 1 {
+            let links = &self.task.links;
+            match links.enter(stat, path, || self.create(at, name, path, (from, stat)))? {
+                Name::First(new) => new,
                 Name::Again(first) => return self.join(at, name, path, stat, first),
             }
         } else {
-            self.create(at, name, path, stat)?
+            self.create(at, name, path, (from, stat))?
         };
-        let (stat, hash) = self.fill_steadily(from, to.as_fd(), path, *stat)?;
-        let copy = self.finish_file(from, to.as_fd(), path, &stat)?;
+        let (stat, hash) = self.fill_steadily(from, &new, path, *stat)?;
+        let copy = self.finish_file(from, new.fd(), path, &stat)?;
         self.bytes += stat.size;
         self.record(
             path.clone(),
@@ -144,10 +158,18 @@ impl Worker<'_> {
         at: At<'_>,
         name: &CStr,
         path: &ProjectPath,
-        stat: &Stat,
-    ) -> Result<OwnedFd, CloneError> {
+        (from, stat): (BorrowedFd<'_>, &Stat),
+    ) -> Result<New, CloneError> {
+        if self.task.order.filling == Filling::Clone {
+            let cloned =
+                clone_file_at(from, at.to, name).map_err(|e| self.write_failed(path, e))?;
+            if let Some(cloned) = cloned {
+                return Ok(New::Filled(cloned));
+            }
+        }
         let mode = Mode::from_raw_mode(attributes::narrow(stat.mode & 0o777));
-        openat(at.to, name, NEW, mode).map_err(|e| self.write_failed(path, e))
+        let made = openat(at.to, name, NEW, mode).map_err(|e| self.write_failed(path, e))?;
+        Ok(New::Empty(made))
     }
 
     /// Makes `name` another name of the copy that is at `first`.
@@ -184,18 +206,16 @@ impl Worker<'_> {
     fn fill_steadily(
         &mut self,
         from: BorrowedFd<'_>,
-        to: BorrowedFd<'_>,
+        new: &New,
         path: &ProjectPath,
         mut stat: Stat,
     ) -> Result<(Stat, Option<[u8; 32]>), CloneError> {
+        let to = new.fd();
         let mut attempt = 1;
         loop {
-            contents::fill(from, to, &stat, self.task.order.filling, &mut self.buffer).map_err(
-                |e| match e {
-                    Failed::Read(errno) => self.read_failed(path, errno.into()),
-                    Failed::Write(errno) => self.write_failed(path, errno),
-                },
-            )?;
+            if attempt > 1 || matches!(new, New::Empty(_)) {
+                self.fill_file(from, to, path, &stat)?;
+            }
             let hash = self
                 .wants_hash(&stat)
                 .then(|| contents::hash(to, &mut self.buffer))
@@ -216,6 +236,20 @@ impl Worker<'_> {
             stat = stat_fd(from).map_err(|e| self.read_failed(path, e))?;
             ftruncate(to, 0).map_err(|e| self.write_failed(path, e))?;
         }
+    }
+
+    fn fill_file(
+        &mut self,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        path: &ProjectPath,
+        stat: &Stat,
+    ) -> Result<(), CloneError> {
+        let filled = contents::fill(from, to, stat, self.task.order.filling, &mut self.buffer);
+        filled.map_err(|e| match e {
+            Failed::Read(errno) => self.read_failed(path, errno.into()),
+            Failed::Write(errno) => self.write_failed(path, errno),
+        })
     }
 
     fn wants_hash(&self, stat: &Stat) -> bool {
