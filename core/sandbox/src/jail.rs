@@ -139,4 +139,45 @@ pub enum Stdio {
     },
     /// Three pipes.
     Pipes,
+    /// A pseudo terminal, and pipes in place of some of its three streams: `command > file` at a terminal.
+    Mixed {
+        /// The terminal's height in cells.
+        rows: u16,
+        /// Its width in cells.
+        cols: u16,
+        /// Which streams are pipes.
+        piped: Piped,
+    },
+}
+
+/// Which of the standard streams are pipes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piped {
+    /// Standard input.
+    pub input: bool,
+    /// Standard output.
+    pub output: bool,
+    /// Standard error.
+    pub errors: bool,
+}
+
+impl Stdio {
+    /// Whether each of the three streams is a pipe, in the order of their numbers.
+    #[must_use]
+    pub fn piped(self) -> [bool; 3] {
+        match self {
+            Self::Terminal { .. } => [false; 3],
+            Self::Pipes => [true; 3],
+            Self::Mixed { piped: Piped { input, output, errors }, .. } => [input, output, errors],
+        }
+    }
+
+    /// The height and width of the terminal, if there is one.
+    #[must_use]
+    pub fn terminal(self) -> Option<(u16, u16)> {
+        match self {
+            Self::Terminal { rows, cols } | Self::Mixed { rows, cols, .. } => Some((rows, cols)),
+            Self::Pipes => None,
+        }
+    }
 }

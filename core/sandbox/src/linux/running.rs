@@ -20,7 +20,7 @@ use super::channel::{Channel, Frame};
 use super::launch::Failure;
 use super::plan::Confinement;
 use super::wire::{FromStage, Refusal, ToStage};
-use crate::{Command, Exit, Signal, Stdio};
+use crate::{Command, Exit, Signal};
 
 /// A jail that runs. Dropping it kills the jail.
 #[derive(Debug)]
@@ -45,11 +45,11 @@ pub struct Spawned {
     pub id: u32,
     /// The other end of its terminal, when it has one.
     pub terminal: Option<OwnedFd>,
-    /// Where its standard input is written to, unless it has a terminal.
+    /// Where its standard input is written to, if it is a pipe.
     pub stdin: Option<OwnedFd>,
-    /// Where its standard output is read from, unless it has a terminal.
+    /// Where its standard output is read from, if it is a pipe.
     pub stdout: Option<OwnedFd>,
-    /// Where its standard error is read from, unless it has a terminal.
+    /// Where its standard error is read from, if it is a pipe.
     pub stderr: Option<OwnedFd>,
 }
 
@@ -411,7 +411,9 @@ impl Half {
 /// Our ends of a command's pipes, while it is being started.
 struct Streams {
     id: u32,
-    pipes: Option<(PipeWriter, PipeReader, PipeReader)>,
+    stdin: Option<PipeWriter>,
+    stdout: Option<PipeReader>,
+    stderr: Option<PipeReader>,
 }
 
 impl Streams {
@@ -422,35 +424,25 @@ impl Streams {
             command: command.clone(),
         }
         .encode();
-        if command.stdio != Stdio::Pipes {
-            control.send(&frame, &[]).map_err(unsent)?;
-            return Ok(Self { id, pipes: None });
-        }
-        let (in_read, in_write) = io::pipe().map_err(SpawnError::Resources)?;
-        let (out_read, out_write) = io::pipe().map_err(SpawnError::Resources)?;
-        let (err_read, err_write) = io::pipe().map_err(SpawnError::Resources)?;
-        let theirs = [in_read.as_fd(), out_write.as_fd(), err_write.as_fd()];
+        let [input, output, errors] = command.stdio.piped();
+        let pipe = |wanted: bool| wanted.then(io::pipe).transpose().map_err(SpawnError::Resources);
+        let (in_read, stdin) = pipe(input)?.unzip();
+        let (stdout, out_write) = pipe(output)?.unzip();
+        let (stderr, err_write) = pipe(errors)?.unzip();
+        let theirs = [in_read.as_ref().map(AsFd::as_fd), out_write.as_ref().map(AsFd::as_fd), err_write.as_ref().map(AsFd::as_fd)];
+        let theirs: Vec<BorrowedFd<'_>> = theirs.into_iter().flatten().collect();
         control.send(&frame, &theirs).map_err(unsent)?;
-        Ok(Self {
-            id,
-            pipes: Some((in_write, out_read, err_read)),
-        })
+        Ok(Self { id, stdin, stdout, stderr })
     }
 
     /// The command runs; `frame` has brought its terminal.
     fn spawned(&mut self, frame: Frame) -> Spawned {
-        let (stdin, stdout, stderr) = match self.pipes.take() {
-            Some((stdin, stdout, stderr)) => {
-                (Some(stdin.into()), Some(stdout.into()), Some(stderr.into()))
-            }
-            None => (None, None, None),
-        };
         Spawned {
             id: self.id,
             terminal: frame.descriptors.into_iter().next(),
-            stdin,
-            stdout,
-            stderr,
+            stdin: self.stdin.take().map(Into::into),
+            stdout: self.stdout.take().map(Into::into),
+            stderr: self.stderr.take().map(Into::into),
         }
     }
 }

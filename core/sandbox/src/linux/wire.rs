@@ -11,7 +11,7 @@ use enclos_paths::AbsPath;
 
 use super::filter::Instruction;
 use super::plan::{Confinement, FileRule, Landlock, OverlayMount};
-use crate::{Command, Exit, Signal, Stdio};
+use crate::{Command, Exit, Piped, Signal, Stdio};
 
 /// What the launcher tells the stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -353,6 +353,12 @@ fn put_command(out: &mut Vec<u8>, command: &Command) {
             out.extend(rows.to_le_bytes());
             out.extend(cols.to_le_bytes());
         }
+        Stdio::Mixed { rows, cols, .. } => {
+            out.push(2);
+            out.extend(rows.to_le_bytes());
+            out.extend(cols.to_le_bytes());
+            out.extend(command.stdio.piped().map(u8::from));
+        }
     }
 }
 
@@ -477,6 +483,14 @@ impl<'a> Reader<'a> {
         Some(Confinement { landlock, filter })
     }
 
+    fn flag(&mut self) -> Option<bool> {
+        match self.u8()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
     fn command(&mut self) -> Option<Command> {
         let count = self.count(4)?;
         let argv = (0..count).map(|_| self.word()).collect::<Option<_>>()?;
@@ -490,6 +504,11 @@ impl<'a> Reader<'a> {
             1 => Stdio::Terminal {
                 rows: self.u16()?,
                 cols: self.u16()?,
+            },
+            2 => Stdio::Mixed {
+                rows: self.u16()?,
+                cols: self.u16()?,
+                piped: Piped { input: self.flag()?, output: self.flag()?, errors: self.flag()? },
             },
             _ => return None,
         };
@@ -531,6 +550,9 @@ mod tests {
         let stdio = prop_oneof![
             Just(Stdio::Pipes),
             (any::<u16>(), any::<u16>()).prop_map(|(rows, cols)| Stdio::Terminal { rows, cols }),
+            (any::<u16>(), any::<u16>(), any::<[bool; 3]>()).prop_map(|(rows, cols, [input, output, errors])| {
+                Stdio::Mixed { rows, cols, piped: Piped { input, output, errors } }
+            }),
         ];
         let words = prop::collection::vec(word(), 0..5);
         let env = prop::collection::vec((word(), word()), 0..5);

@@ -14,7 +14,7 @@ use rustix::pty::OpenptFlags;
 use rustix::termios::{InputModes, OptionalActions, Winsize};
 
 use super::super::wire::Refusal;
-use crate::{Command, Stdio};
+use crate::Command;
 
 /// A command that was executed.
 pub(super) struct Started {
@@ -32,20 +32,20 @@ pub(super) fn occupy_standard_streams() -> io::Result<()> {
     Ok(())
 }
 
-/// Starts `command`; `pipes` are its standard streams unless it has a terminal.
+/// Starts `command`; `pipes` are those of its standard streams that are no terminal, in order.
 pub(super) fn start(command: &Command, pipes: &[OwnedFd]) -> Result<Started, (Refusal, io::Error)> {
     rustix::process::umask(Mode::from_raw_mode(command.umask & 0o777));
     std::env::set_current_dir(command.cwd.as_path())
         .map_err(|error| (Refusal::WorkingFolder, error))?;
     let program = find(command)?;
-    let terminal = match command.stdio {
-        Stdio::Pipes => None,
-        Stdio::Terminal { rows, cols } => {
-            Some(open_terminal(rows, cols).map_err(|error| (Refusal::Resources, error))?)
-        }
+    let terminal = match command.stdio.terminal() {
+        None => None,
+        Some((rows, cols)) => Some(open_terminal(rows, cols).map_err(|error| (Refusal::Resources, error))?),
     };
     let (terminal, name) = terminal.unzip();
-    let descriptors = pipes.iter().map(AsFd::as_fd).zip(0..).collect();
+    let piped = command.stdio.piped();
+    let numbers = (0..).zip(piped).filter_map(|(number, piped)| piped.then_some(number));
+    let descriptors = pipes.iter().map(AsFd::as_fd).zip(numbers).collect();
     let failed = |error: io::Error| {
         let resources = [Errno::AGAIN, Errno::NOMEM, Errno::NFILE, Errno::MFILE];
         match Errno::from_io_error(&error) {
