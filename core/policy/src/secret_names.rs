@@ -4,8 +4,10 @@
 //! that lies beside it is not. A person who lends such a file by its own name gets it. Names are compared without
 //! regard to case and from the end, so a row counts at any depth: a home inside a home is still a home.
 
+use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// One row.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,7 +46,9 @@ pub fn secret_file(path: impl AsRef<Path>) -> Option<&'static SecretFile> {
     if HARMLESS.iter().any(|end| name.ends_with(end.as_bytes())) {
         return None;
     }
-    SECRET_FILES.iter().find(|row| {
+    let exact = BY_NAME.exact.get(name.as_slice()).into_iter().flatten();
+    let mut rows = exact.chain(&BY_NAME.starred).copied();
+    rows.find(|row| {
         let mut wanted = row.path.rsplit('/');
         let mut found = parts.iter().rev();
         wanted.all(|part| {
@@ -53,6 +57,28 @@ pub fn secret_file(path: impl AsRef<Path>) -> Option<&'static SecretFile> {
         })
     })
 }
+
+/// The rows by their last component: whole trees are asked about, file by file.
+struct ByName {
+    exact: HashMap<&'static [u8], Vec<&'static SecretFile>>,
+    starred: Vec<&'static SecretFile>,
+}
+
+static BY_NAME: LazyLock<ByName> = LazyLock::new(|| {
+    let mut by_name = ByName {
+        exact: HashMap::new(),
+        starred: Vec::new(),
+    };
+    for row in SECRET_FILES {
+        match row.path.rsplit('/').next() {
+            Some(name) if !name.contains('*') => {
+                by_name.exact.entry(name.as_bytes()).or_default().push(row)
+            }
+            _ => by_name.starred.push(row),
+        }
+    }
+    by_name
+});
 
 /// Ends of names that say the opposite.
 const HARMLESS: [&str; 7] = [
