@@ -168,3 +168,6 @@ pub enum ApplyError {
     #[error("stopped as asked at a step")]
     Crashed,
 }
+
+/// What the name of the folder in the original that an apply works in starts with. It is gone when the apply is done.
+pub(crate) const STAGING_PREFIX: &str = ".enclos-staging-";

@@ -9,6 +9,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use enclos_clone::Absence;
 use enclos_paths::ProjectPath;
 
 use crate::Hunk;
@@ -216,11 +217,8 @@ pub enum Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Conflict {
-    /// Both changed the contents.
-    BothChanged {
-        /// The places where they meet, if the contents at the start are known and are text.
-        regions: Option<Vec<Region>>,
-    },
+    /// Both changed it.
+    BothChanged(Meeting),
     /// Both added something different under this name.
     BothAdded,
     /// The agent changed it, the person deleted it.
@@ -229,6 +227,20 @@ pub enum Conflict {
     DeletedByAgent,
     /// The kinds differ: say a folder on one side and a file on the other.
     KindsDiffer,
+}
+
+/// Where two edits of the same thing meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Meeting {
+    /// In these places of the text.
+    Regions(Vec<Region>),
+    /// In its permission bits.
+    Mode,
+    /// It cannot be said, because what it was at the start is not known.
+    NoBase(Absence),
+    /// It cannot be said, because it is not text or too large.
+    NotText,
 }
 
 /// A place where two edits of the same text meet, as line ranges on all three sides.

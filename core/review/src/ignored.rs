@@ -1,14 +1,95 @@
-//! Folders that are not reviewed file by file.
+//! Folders that nobody reviews file by file: what is ignored, and what a build makes.
+//!
+//! The promise: only the *original's* rules count, so an agent cannot hide a change by ignoring it; and what is
+//! grouped here is still counted and named, and is never applied unless asked for.
+//!
+//! It could break where git ignores by other rules than its ignore files, such as the index: a file that is tracked
+//! although a rule matches it is grouped as ignored.
+
+mod output;
+mod rules;
+
+use enclos_paths::AbsPath;
+use enclos_paths::ProjectPath;
+
+use self::rules::Rules;
+use crate::held::prefixes;
+use crate::source::Tree;
 
 /// Why a folder is one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreviewable {
     /// The original's ignore rules ignore it.
-    Ignored,
+    Ignored {
+        /// The command that makes it again, where that is known.
+        rebuild: Option<&'static str>,
+    },
     /// It is a build's or a package manager's output.
     BuildOutput {
         /// The command that makes it again, where that is known.
         rebuild: Option<&'static str>,
     },
+}
+
+/// Decides which paths of one review are grouped.
+pub(crate) struct Grouping<'a> {
+    rules: Rules<'a>,
+    output: output::Outputs<'a>,
+    include: &'a [ProjectPath],
+}
+
+/// The folder or file that a path is grouped under, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) path: ProjectPath,
+    pub(crate) why: Unreviewable,
+}
+
+/// Whether a path is a folder; an ignore rule that ends in `/` matches only those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Folder,
+    Other,
+}
+
+impl<'a> Grouping<'a> {
+    /// `extra` are ignore files outside the project; `include` are paths that are never grouped.
+    pub(crate) fn new(
+        original: &'a Tree,
+        copy: &'a Tree,
+        extra: &[AbsPath],
+        include: &'a [ProjectPath],
+    ) -> Self {
+        Self {
+            rules: Rules::new(original, extra),
+            output: output::Outputs::new(copy),
+            include,
+        }
+    }
+
+    /// The outermost folder above `path`, or `path` itself, that is grouped.
+    pub(crate) fn group(&mut self, path: &ProjectPath, shape: Shape) -> Option<Group> {
+        if self.include.iter().any(|asked| path.is_within(asked)) {
+            return None;
+        }
+        for prefix in prefixes(path) {
+            let is_folder = prefix != *path || shape == Shape::Folder;
+            let output = if is_folder {
+                self.output.of(&prefix)
+            } else {
+                None
+            };
+            let rebuild = output.as_ref().and_then(|output| output.rebuild);
+            if self.rules.ignore(&prefix, is_folder) {
+                let why = Unreviewable::Ignored { rebuild };
+                return Some(Group { path: prefix, why });
+            }
+            if output.is_some() {
+                let why = Unreviewable::BuildOutput { rebuild };
+                return Some(Group { path: prefix, why });
+            }
+        }
+        None
+    }
 }

@@ -31,13 +31,13 @@ pub use apply::{Applied, ApplyError, Lost, Outcome, RecordId, Stopped};
 pub use approval::{Approval, Approved, Choice, Seal};
 pub use change::{
     ChangeKind, Conflict, Content, ContentHash, FileChange, FileKind, FileState, FolderChange,
-    GitChange, HardLinked, Lines, Note, NoteKind, Region, Review, Standing,
+    GitChange, HardLinked, Lines, Meeting, Note, NoteKind, Region, Review, Standing,
 };
 pub use fault::{Fault, Faults, NoFaults, Step};
 pub use held::Held;
 pub use hunk::{CONTEXT, Hunk, HunkId, HunkIdError, Line, LineKind};
 pub use ignored::Unreviewable;
 pub use recover::{Found, Left, Recovered};
-pub use scan::{RustAnalyzer, ScanError, ScanOptions};
+pub use scan::{RustAnalyzer, ScanError, ScanOptions, scan};
 pub use source::{Base, NoBase, TreeSources};
 pub use undo::{Edited, UndoError, UndoRequest, Undone, Which};

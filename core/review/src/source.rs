@@ -9,16 +9,19 @@ use std::os::fd::AsFd;
 use std::os::fd::BorrowedFd;
 use std::os::fd::OwnedFd;
 
+use enclos_clone::Absence;
+use enclos_clone::BaseContent;
+use enclos_clone::BaseStore;
 use enclos_clone::Baseline;
+use enclos_clone::Entry;
+use enclos_clone::is_unchanged;
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_paths::ProjectRoot;
 use enclos_sys::open::OpenError;
 use enclos_sys::open::open_regular;
 use enclos_sys::open::open_root;
-use enclos_sys::open::read_link_beneath;
 use enclos_sys::open::stat_beneath;
-use enclos_sys::stat::Node;
 use enclos_sys::stat::Stat;
 use enclos_sys::stat::stat_fd;
 
@@ -41,20 +44,40 @@ pub struct TreeSources<'a> {
 
 /// Contents at the start of the session, where they are still known.
 pub trait Base: Sync {
-    /// The bytes of the file `path` at the start; none when they were not kept.
+    /// The bytes of `entry`'s file at the start, if they are at most `most`.
     ///
     /// # Errors
-    /// When they should be there and cannot be read.
-    fn content(&self, path: &ProjectPath) -> std::io::Result<Option<Vec<u8>>>;
+    /// Why they are not known; a conflict is then shown two-way and says so.
+    fn content(&self, entry: &Entry, most: u64) -> Result<Vec<u8>, Absence>;
 }
 
-/// No contents were kept: conflicts are shown two-way.
+impl Base for BaseStore {
+    fn content(&self, entry: &Entry, most: u64) -> Result<Vec<u8>, Absence> {
+        let mut file = match BaseStore::content(self, entry, most) {
+            BaseContent::Bytes(bytes) => return Ok(bytes),
+            BaseContent::Original(file) => file,
+            BaseContent::Absent(absence) => return Err(absence),
+            _ => return Err(Absence::NotKept),
+        };
+        let mut bytes = Vec::new();
+        let read = file.by_ref().take(most + 1).read_to_end(&mut bytes);
+        if bytes.len() as u64 > most {
+            return Err(Absence::TooLarge);
+        }
+        match read {
+            Ok(_) if is_unchanged(&file, entry) => Ok(bytes),
+            _ => Err(Absence::NotKept),
+        }
+    }
+}
+
+/// No contents were kept.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoBase;
 
 impl Base for NoBase {
-    fn content(&self, _path: &ProjectPath) -> std::io::Result<Option<Vec<u8>>> {
-        Ok(None)
+    fn content(&self, _entry: &Entry, _most: u64) -> Result<Vec<u8>, Absence> {
+        Err(Absence::NotKept)
     }
 }
 
@@ -71,15 +94,6 @@ pub(crate) struct Contents {
     pub(crate) stat: Stat,
 }
 
-/// What a look at one path found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Seen {
-    Absent,
-    /// A socket, pipe or device.
-    Special,
-    State(FileState, Stat),
-}
-
 /// Why a path could not be looked at.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LookError {
@@ -91,6 +105,9 @@ pub(crate) enum LookError {
         #[source]
         source: std::io::Error,
     },
+    /// It is a socket, pipe or device.
+    #[error("{path} is a socket, pipe or device")]
+    Special { path: ProjectPath },
     /// It changed between the first look and the last.
     #[error("{path} changed while it was read")]
     Moving { path: ProjectPath },
@@ -161,34 +178,6 @@ impl Tree {
         let (hash, read) = hash_of(&mut file).map_err(fail)?;
         unmoved(path, &stat, &stat_fd(&file).map_err(fail)?, read)?;
         Ok((hash, stat))
-    }
-
-    /// What is at `path`, contents hashed.
-    pub(crate) fn look(&self, path: &ProjectPath) -> Result<Seen, LookError> {
-        let Some(stat) = self.stat(path)? else {
-            return Ok(Seen::Absent);
-        };
-        let (kind, stat) = match stat.node {
-            Node::File => {
-                let (hash, stat) = self.hash(path)?;
-                (
-                    FileKind::File {
-                        size: stat.size,
-                        hash,
-                    },
-                    stat,
-                )
-            }
-            Node::Folder => (FileKind::Folder, stat),
-            Node::Link => (
-                FileKind::Link {
-                    target: read_link_beneath(self.fd(), path)?,
-                },
-                stat,
-            ),
-            Node::Socket | Node::Fifo | Node::Device => return Ok(Seen::Special),
-        };
-        Ok(Seen::State(FileState::new(kind, &stat), stat))
     }
 }
 
