@@ -86,6 +86,18 @@ pub struct Lent {
     pub inside: AbsPath,
     /// What can be done with it.
     pub access: Access,
+    /// How it is searched for ways out.
+    pub doors: Doors,
+}
+
+/// How a lent folder is searched for sockets and named pipes, which lead out of a jail although nothing may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Doors {
+    /// Every entry is looked at. For what a person lends by name.
+    Searched,
+    /// The kernel's own list of sockets is looked at. For folders of tools and caches: they are no place for services,
+    /// and looking at every entry takes most of a second for the toolchains of one developer.
+    Listed,
 }
 
 /// What can be done with a lent path.

@@ -14,7 +14,7 @@ pub mod linux;
 pub mod seatbelt;
 
 pub use enforcement::{Enforcement, Gap, Level};
-pub use jail::{Access, Command, Jail, Lent, Network, Overlay, Piped, Stdio, Tree, User};
+pub use jail::{Access, Command, Doors, Jail, Lent, Network, Overlay, Piped, Stdio, Tree, User};
 #[cfg(target_os = "linux")]
 pub use linux::{
     FreezeError, HostFacts, LaunchError, Plan, PlanError, Running, SpawnError, Spawned, Survey, WaitError, launch, plan, stage,

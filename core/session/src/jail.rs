@@ -15,6 +15,7 @@ use enclos_policy::LentAccess;
 use enclos_policy::may_lend;
 use enclos_sandbox::Access;
 use enclos_sandbox::Command;
+use enclos_sandbox::Doors;
 use enclos_sandbox::HostFacts;
 use enclos_sandbox::Jail;
 use enclos_sandbox::Lent;
@@ -242,6 +243,7 @@ fn named(
         outside: real,
         inside: path.clone(),
         access,
+        doors: Doors::Searched,
     })
 }
 

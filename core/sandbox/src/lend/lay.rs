@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use super::caches::{CachePlan, Means, plan};
 use super::{Access, Contents, Folder, GeneratedFile};
-use crate::jail::{Access as Shown, Lent};
+use crate::jail::{Access as Shown, Doors, Lent};
 
 /// Why a lending cannot be laid out.
 #[derive(Debug, thiserror::Error)]
@@ -93,6 +93,7 @@ pub fn folders(
                     outside: lower,
                     inside,
                     access: Shown::Overlay { upper, work },
+                    doors: Doors::Listed,
                 });
             }
             CachePlan::Clone {
@@ -124,6 +125,7 @@ fn read_only(folder: &Folder) -> Option<Lent> {
         outside: folder.outside.clone(),
         inside: folder.inside.clone(),
         access: Shown::ReadOnly,
+        doors: Doors::Listed,
     })
 }
 
@@ -133,6 +135,7 @@ fn shown(folder: AbsPath, inside: AbsPath) -> Option<Lent> {
         outside: folder,
         inside,
         access: Shown::ReadWrite,
+        doors: Doors::Listed,
     })
 }
 

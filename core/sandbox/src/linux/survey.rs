@@ -2,19 +2,20 @@
 //!
 //! A read-only mount does not stop a program from connecting to a socket in it, nor from writing into a named pipe, and
 //! no Landlock right covers either. So each lent folder is walked, without following links, and what is found is
-//! covered by the planner. How it could break: a service that makes its socket after the walk, in a folder that is
+//! covered by the planner; of the folders of tools only what the kernel lists is looked for ([`Doors`]). How it could break: a service that makes its socket after the walk, in a folder that is
 //! lent; or a folder so big that the walk gives up, which the survey says. What lies in the machine's own program
 //! folders is not walked: only its root can make sockets there.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use enclos_paths::{AbsPath, ProjectPath};
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 
-use crate::Jail;
+use crate::{Doors, Jail};
 
 /// What was found at the lent paths of a jail. May be taken while the project is still being cloned.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -77,10 +78,19 @@ impl Survey {
     /// Names the first lent path that is not there or cannot be resolved.
     pub fn take(jail: &Jail) -> Result<Self, SurveyError> {
         let mut survey = Self::default();
+        let listed = OnceCell::new();
         for lent in &jail.lent {
             let mut found = look(&lent.outside)?;
-            if found.kind == Kind::Folder && !is_system(&found.real) {
-                search(&mut found, MOST);
+            match lent.doors {
+                _ if found.kind != Kind::Folder || is_system(&found.real) => {}
+                Doors::Searched => search(&mut found, MOST),
+                Doors::Listed => {
+                    let sockets = listed.get_or_init(|| listed_sockets(Path::new(SOCKETS)));
+                    found.doors = sockets
+                        .iter()
+                        .filter_map(|socket| socket.below(&found.real))
+                        .collect();
+                }
             }
             survey.lent.push(found);
         }
@@ -156,6 +166,29 @@ fn is_absent(jail: &Jail, file: &AbsPath) -> bool {
         None => lent.outside.clone(),
     };
     rustix::fs::lstat(outside.as_path()).is_err()
+}
+
+/// Where the kernel lists the sockets of our network namespace; format in `proc_net(5)`.
+const SOCKETS: &str = "/proc/self/net/unix";
+
+/// The sockets with a path that the kernel lists, resolved. Which ones a path leads to is not known for those of other
+/// network namespaces and for those that were bound by a relative path.
+fn listed_sockets(list: &Path) -> BTreeSet<AbsPath> {
+    let list = std::fs::read(list).unwrap_or_default();
+    let paths = list.split(|&byte| byte == b'\n').filter_map(|line| {
+        // Six words and an inode number, each followed by a space; what is left is the path, spaces and all.
+        let mut rest = line;
+        for _ in 0..7 {
+            rest = rest.trim_ascii_start();
+            rest = &rest[rest.iter().position(|&byte| byte == b' ')?..];
+        }
+        let path = rest.strip_prefix(b" ")?;
+        path.starts_with(b"/")
+            .then(|| Path::new(std::ffi::OsStr::from_bytes(path)))
+    });
+    paths
+        .filter_map(|path| AbsPath::new(std::fs::canonicalize(path).ok()?).ok())
+        .collect()
 }
 
 /// Lists the doors in the folder that was `found`, looking at `most` entries.
@@ -249,6 +282,26 @@ mod tests {
         let doors: Vec<_> = found.doors.iter().map(ToString::to_string).collect();
         assert_eq!(doors, ["a/b/deep.sock", "pipe"]);
         assert!(found.complete);
+    }
+
+    #[test]
+    fn the_kernels_list_has_sockets_by_any_path_to_them() {
+        let (dir, found) = folder();
+        std::fs::create_dir(dir.path().join("a b")).unwrap();
+        std::os::unix::fs::symlink("a b", dir.path().join("link")).unwrap();
+        let listener = UnixListener::bind(dir.path().join("link/by link.sock")).unwrap();
+        let _datagrams =
+            std::os::unix::net::UnixDatagram::bind(dir.path().join("datagrams.sock")).unwrap();
+        let listed = || {
+            let sockets = listed_sockets(Path::new(SOCKETS));
+            let below = sockets
+                .iter()
+                .filter_map(|socket| socket.below(&found.real));
+            below.map(|door| door.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(listed(), ["a b/by link.sock", "datagrams.sock"]);
+        drop(listener);
+        assert_eq!(listed(), ["datagrams.sock"], "nobody answers at the other");
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn enforcement(facts: &Facts) -> Enforcement {
 mod tests {
     use super::*;
     use crate::seatbelt::{Attempt, Ruleset, Target};
-    use crate::{Command, Lent, Overlay, Stdio, Tree, User};
+    use crate::{Command, Doors, Lent, Overlay, Stdio, Tree, User};
 
     fn abs(path: &str) -> AbsPath {
         AbsPath::new(path).unwrap()
@@ -218,6 +218,7 @@ mod tests {
             outside: abs(path),
             inside: abs(path),
             access,
+            doors: Doors::Searched,
         }
     }
 

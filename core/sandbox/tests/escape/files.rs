@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 
 use enclos_paths::AbsPath;
-use enclos_sandbox::{Access, Exit, HostFacts, Jail, LaunchError, Lent, Plan, Survey, plan};
+use enclos_sandbox::{Access, Doors, Exit, HostFacts, Jail, LaunchError, Lent, Plan, Survey, plan};
 
 use crate::world::{Without, World, as_everyone, as_root, python, words};
 
@@ -380,5 +380,6 @@ fn lent(world: &World, path: &str, access: Access) -> Lent {
         outside: path.clone(),
         inside: path,
         access,
+        doors: Doors::Searched,
     }
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use enclos_sandbox::{Access, Jail, Lent, PlanError, Survey, plan};
+use enclos_sandbox::{Access, Doors, Jail, Lent, PlanError, Survey, plan};
 
 use crate::world::{Without, World, as_everyone};
 
@@ -161,6 +161,7 @@ fn what_is_protected_cannot_be_lent_from_above_from_below_or_by_a_link() {
                 outside: path.clone(),
                 inside: path,
                 access: Access::ReadOnly,
+                doors: Doors::Searched,
             });
             let refusal = plan(&jail, &world.facts, &Survey::take(&jail).unwrap()).unwrap_err();
             assert!(
@@ -186,6 +187,7 @@ fn the_original_is_not_lent_beside_its_copy() {
                 outside,
                 inside: world.path(inside),
                 access: Access::ReadOnly,
+                doors: Doors::Searched,
             });
             let refusal = plan(&jail, &world.facts, &Survey::take(&jail).unwrap()).unwrap_err();
             assert!(
@@ -204,6 +206,7 @@ fn the_original_is_not_lent_beside_its_copy() {
             outside: world.path("around"),
             inside: world.path("around"),
             access: Access::ReadOnly,
+            doors: Doors::Searched,
         });
         assert_eq!(world.run(&jail).well(), "ORIGINALSIBLING");
     });
@@ -286,6 +289,7 @@ fn lending(world: &World, path: &str, access: Access) -> Jail {
         outside: path.clone(),
         inside: path,
         access,
+        doors: Doors::Searched,
     });
     jail
 }
