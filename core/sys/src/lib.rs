@@ -8,6 +8,7 @@ pub mod children;
 pub mod ctty;
 #[cfg(target_os = "macos")]
 pub mod darwin;
+pub mod flush;
 pub mod immutable;
 #[cfg(target_os = "linux")]
 pub mod inherit;
