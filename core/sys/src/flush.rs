@@ -5,6 +5,8 @@
 //! keeps a log (ext4, XFS) writes those for all files with the next [`through`] of any one of them, on any other each
 //! file needs its own. See sync_file_range(2), which warns about exactly this.
 
+#![allow(unsafe_code, reason = "sync_file_range is not in rustix")]
+
 use std::io;
 use std::os::fd::AsFd;
 
@@ -32,7 +34,9 @@ mod platform {
     /// # Errors
     /// What the kernel says; the bytes may then be lost.
     pub fn wait(file: impl AsFd) -> io::Result<()> {
-        let all = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+        let all = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+            | libc::SYNC_FILE_RANGE_WRITE
+            | libc::SYNC_FILE_RANGE_WAIT_AFTER;
         range(file, all)
     }
 
