@@ -4,6 +4,8 @@
 //! discards a copy has to clear them first. The flags that only the super-user of macOS may clear (`schg`, `sappnd`)
 //! are cleared where that is permitted.
 
+#![allow(unsafe_code, reason = "fchflags is not in rustix")]
+
 use std::io;
 use std::os::fd::AsFd;
 
