@@ -82,6 +82,9 @@ fn check(around: &Surroundings, root: &Path, scope: Scope) -> Result<Command, Fa
         .current_dir(root)
         .args(["check", "--workspace", "--keep-going", "--target", TARGET])
         .arg("-Zbuild-std=std,panic_abort,proc_macro")
+        // Checkouts share what is built, and cargo tells them apart by nothing else: with times alone the results of one
+        // would be taken for those of another whose files are older.
+        .arg("-Zchecksum-freshness")
         .args(DENY_WARNINGS)
         .args(tests(scope))
         .args(around.ci.then_some("--locked"))
