@@ -180,7 +180,15 @@ impl Stdio {
         match self {
             Self::Terminal { .. } => [false; 3],
             Self::Pipes => [true; 3],
-            Self::Mixed { piped: Piped { input, output, errors }, .. } => [input, output, errors],
+            Self::Mixed {
+                piped:
+                    Piped {
+                        input,
+                        output,
+                        errors,
+                    },
+                ..
+            } => [input, output, errors],
         }
     }
 

@@ -83,9 +83,6 @@ impl Options {
             }
         }
         self.pair("--ro-bind", &jail.etc, "/etc");
-        for folder in &facts.etc_folders {
-            self.pair("--ro-bind", folder, folder);
-        }
     }
 
     /// What every jail has of its own.

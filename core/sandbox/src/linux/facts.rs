@@ -24,7 +24,7 @@ pub struct HostFacts {
     pub machine: Machine,
     /// `/bin`, `/lib` and their like: what is a link on this machine is one inside.
     pub root_entries: Vec<RootEntry>,
-    /// Folders of `/etc` that are shown read-only, the ones of the allow list that exist.
+    /// Folders of `/etc` that are copied into a generated one, those of the allow list that exist.
     pub etc_folders: Vec<AbsPath>,
     /// What of `/proc` is covered read-only, besides being a new one.
     pub proc_covers: Vec<AbsPath>,
@@ -284,8 +284,11 @@ fn find_bwrap(search: &[AbsPath]) -> Option<Bwrap> {
     })
 }
 
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|window| window == word)
+/// Whether `word` is among the strings, which end in NUL, of an executable.
+fn contains(program: &[u8], word: &[u8]) -> bool {
+    program
+        .split(|byte| *byte == 0)
+        .any(|string| string == word)
 }
 
 #[cfg(target_os = "linux")]
@@ -343,18 +346,18 @@ fn etc_folders() -> Vec<AbsPath> {
     let java = std::fs::read_dir("/etc")
         .into_iter()
         .flatten()
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            (is_folder && entry.file_name().to_string_lossy().starts_with("java"))
-                .then(|| entry.path())
+        .flatten()
+        .filter(|entry| {
+            let named = entry.file_name().as_encoded_bytes().starts_with(b"java");
+            named && entry.file_type().is_ok_and(|kind| kind.is_dir())
         });
+    let java = java.map(|entry| entry.path());
     folders.extend(java.filter_map(|path| AbsPath::new(path).ok()));
     folders.sort();
     folders
 }
 
-/// A folder with nothing but a note in it, as Debian's /etc/terminfo, is not worth a mount.
+/// A folder with nothing but a note in it, as Debian's /etc/terminfo.
 fn is_empty(folder: &AbsPath) -> bool {
     let entries = std::fs::read_dir(folder.as_path())
         .into_iter()

@@ -425,14 +425,28 @@ impl Streams {
         }
         .encode();
         let [input, output, errors] = command.stdio.piped();
-        let pipe = |wanted: bool| wanted.then(io::pipe).transpose().map_err(SpawnError::Resources);
+        let pipe = |wanted: bool| {
+            wanted
+                .then(io::pipe)
+                .transpose()
+                .map_err(SpawnError::Resources)
+        };
         let (in_read, stdin) = pipe(input)?.unzip();
         let (stdout, out_write) = pipe(output)?.unzip();
         let (stderr, err_write) = pipe(errors)?.unzip();
-        let theirs = [in_read.as_ref().map(AsFd::as_fd), out_write.as_ref().map(AsFd::as_fd), err_write.as_ref().map(AsFd::as_fd)];
+        let theirs = [
+            in_read.as_ref().map(AsFd::as_fd),
+            out_write.as_ref().map(AsFd::as_fd),
+            err_write.as_ref().map(AsFd::as_fd),
+        ];
         let theirs: Vec<BorrowedFd<'_>> = theirs.into_iter().flatten().collect();
         control.send(&frame, &theirs).map_err(unsent)?;
-        Ok(Self { id, stdin, stdout, stderr })
+        Ok(Self {
+            id,
+            stdin,
+            stdout,
+            stderr,
+        })
     }
 
     /// The command runs; `frame` has brought its terminal.

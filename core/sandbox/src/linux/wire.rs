@@ -508,7 +508,11 @@ impl<'a> Reader<'a> {
             2 => Stdio::Mixed {
                 rows: self.u16()?,
                 cols: self.u16()?,
-                piped: Piped { input: self.flag()?, output: self.flag()?, errors: self.flag()? },
+                piped: Piped {
+                    input: self.flag()?,
+                    output: self.flag()?,
+                    errors: self.flag()?,
+                },
             },
             _ => return None,
         };
@@ -550,9 +554,19 @@ mod tests {
         let stdio = prop_oneof![
             Just(Stdio::Pipes),
             (any::<u16>(), any::<u16>()).prop_map(|(rows, cols)| Stdio::Terminal { rows, cols }),
-            (any::<u16>(), any::<u16>(), any::<[bool; 3]>()).prop_map(|(rows, cols, [input, output, errors])| {
-                Stdio::Mixed { rows, cols, piped: Piped { input, output, errors } }
-            }),
+            (any::<u16>(), any::<u16>(), any::<[bool; 3]>()).prop_map(
+                |(rows, cols, [input, output, errors])| {
+                    Stdio::Mixed {
+                        rows,
+                        cols,
+                        piped: Piped {
+                            input,
+                            output,
+                            errors,
+                        },
+                    }
+                }
+            ),
         ];
         let words = prop::collection::vec(word(), 0..5);
         let env = prop::collection::vec((word(), word()), 0..5);

@@ -40,11 +40,15 @@ pub(super) fn start(command: &Command, pipes: &[OwnedFd]) -> Result<Started, (Re
     let program = find(command)?;
     let terminal = match command.stdio.terminal() {
         None => None,
-        Some((rows, cols)) => Some(open_terminal(rows, cols).map_err(|error| (Refusal::Resources, error))?),
+        Some((rows, cols)) => {
+            Some(open_terminal(rows, cols).map_err(|error| (Refusal::Resources, error))?)
+        }
     };
     let (terminal, name) = terminal.unzip();
     let piped = command.stdio.piped();
-    let numbers = (0..).zip(piped).filter_map(|(number, piped)| piped.then_some(number));
+    let numbers = (0..)
+        .zip(piped)
+        .filter_map(|(number, piped)| piped.then_some(number));
     let descriptors = pipes.iter().map(AsFd::as_fd).zip(numbers).collect();
     let failed = |error: io::Error| {
         let resources = [Errno::AGAIN, Errno::NOMEM, Errno::NFILE, Errno::MFILE];
