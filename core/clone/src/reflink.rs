@@ -6,6 +6,10 @@ use crate::method::FallBack;
 use crate::tree::Filling;
 
 /// What came of trying to share a file's blocks.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "elsewhere it never works")
+)]
 pub(crate) enum Sharing {
     /// It works, best done this way.
     Works(Filling),

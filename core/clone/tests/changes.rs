@@ -25,6 +25,7 @@ use enclos_clone::Kind;
 use enclos_clone::Method;
 use enclos_clone::Side;
 use enclos_clone::changes;
+#[cfg(target_os = "linux")]
 use enclos_testkit::LoopFs;
 use proptest::prelude::*;
 use support::*;
@@ -238,18 +239,27 @@ fn every_change_is_found(place: &Path) {
     result.unwrap();
 }
 
+#[cfg(target_os = "macos")]
+#[test]
+fn every_change_is_found_on_apfs() {
+    every_change_is_found(&std::env::temp_dir());
+}
+
+#[cfg(target_os = "linux")]
 #[test]
 fn every_change_is_found_on_ext4() {
     let fs = LoopFs::ext4().unwrap();
     every_change_is_found(fs.path());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn every_change_is_found_on_xfs() {
     let fs = LoopFs::xfs().unwrap();
     every_change_is_found(fs.path());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn every_change_is_found_on_btrfs() {
     let fs = LoopFs::btrfs().unwrap();
@@ -349,20 +359,10 @@ fn a_folder_that_became_a_link_is_not_entered() {
 fn pipes_and_sockets_make_nobody_wait() {
     let pair = Pair::of(|source| {
         fs::write(source.join("file"), "x").unwrap();
-        rustix::fs::mkfifoat(
-            rustix::fs::CWD,
-            source.join("known"),
-            rustix::fs::Mode::RUSR,
-        )
-        .unwrap();
+        make_pipe(&source.join("known"));
     });
     fs::remove_file(pair.copy.join("file")).unwrap();
-    rustix::fs::mkfifoat(
-        rustix::fs::CWD,
-        pair.copy.join("file"),
-        rustix::fs::Mode::RUSR,
-    )
-    .unwrap();
+    make_pipe(&pair.copy.join("file"));
     let _socket = UnixListener::bind(pair.copy.join("socket")).unwrap();
     let expected = [
         ("file".to_owned(), Difference::Kind),
@@ -422,6 +422,7 @@ fn a_folder_that_may_not_be_entered_is_named_and_what_it_holds_not_gone() {
     });
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_mount_over_a_folder_is_named_and_what_it_covers_not_gone() {
     let pair = Pair::of(|source| {
@@ -429,9 +430,9 @@ fn a_mount_over_a_folder_is_named_and_what_it_covers_not_gone() {
         fs::write(source.join("folder/file"), "x").unwrap();
     });
     let over = pair.source.join("folder");
-    rustix::mount::mount_bind("/usr", &over).unwrap();
+    bind(Path::new("/usr"), &over);
     let found = pair.find(Side::Original);
-    rustix::mount::unmount(&over, rustix::mount::UnmountFlags::DETACH).unwrap();
+    unmount(&over);
     let found: Vec<_> = found
         .iter()
         .map(|c| (c.path.to_string(), c.difference))

@@ -33,6 +33,7 @@ use enclos_clone::MethodUsed;
 use enclos_clone::Presence;
 use enclos_clone::Progress;
 use enclos_clone::Skipped;
+#[cfg(target_os = "linux")]
 use enclos_testkit::LoopFs;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -147,18 +148,27 @@ fn copying_keeps_any_tree() {
     any_tree_is_kept(&std::env::temp_dir(), Method::Copy, MethodUsed::Copy);
 }
 
+#[cfg(target_os = "macos")]
+#[test]
+fn cloning_on_apfs_keeps_any_tree() {
+    any_tree_is_kept(&std::env::temp_dir(), Method::Auto, MethodUsed::Clonefile);
+}
+
+#[cfg(target_os = "linux")]
 #[test]
 fn sharing_on_xfs_keeps_any_tree() {
     let fs = LoopFs::xfs().unwrap();
     any_tree_is_kept(fs.path(), Method::Reflink, MethodUsed::Reflink);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn sharing_on_btrfs_keeps_any_tree() {
     let fs = LoopFs::btrfs().unwrap();
     any_tree_is_kept(fs.path(), Method::Auto, MethodUsed::Reflink);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn large_files_share_their_blocks_on_xfs() {
     let fs = LoopFs::xfs().unwrap();
@@ -183,6 +193,7 @@ fn large_files_share_their_blocks_on_xfs() {
     );
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn access_control_lists_and_default_ones_are_kept() {
     let fs = LoopFs::ext4().unwrap();
@@ -245,7 +256,7 @@ fn what_cannot_be_copied_is_named_and_known() {
     fs::create_dir_all(source.join("secret/inner")).unwrap();
     fs::create_dir_all(source.join("ours/inner")).unwrap();
     let _socket = UnixListener::bind(source.join("socket")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, source.join("fifo"), rustix::fs::Mode::RUSR).unwrap();
+    make_pipe(&source.join("fifo"));
     symlink("../outside", source.join("way")).unwrap();
     symlink("fifo", source.join("within")).unwrap();
     let hidden = [project("secret")];
@@ -297,6 +308,7 @@ fn what_cannot_be_copied_is_named_and_known() {
     );
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn mounts_below_are_not_entered() {
     let (outer, inner) = (LoopFs::ext4().unwrap(), LoopFs::ext4().unwrap());
@@ -311,11 +323,11 @@ fn mounts_below_are_not_entered() {
         (inner.path().join("foreign"), "file"),
     ];
     for (what, place) in &mounts {
-        rustix::mount::mount_bind(what, source.join(place)).unwrap();
+        bind(what, &source.join(place));
     }
     let result = clone_plainly(&source, &outer.path().join("copy"), Method::Copy);
     for (_, place) in &mounts {
-        rustix::mount::unmount(source.join(place), rustix::mount::UnmountFlags::DETACH).unwrap();
+        unmount(&source.join(place));
     }
     let cloned = result.unwrap();
     assert_eq!(
@@ -437,12 +449,14 @@ fn a_copy_inside_of_its_original_does_not_hold_itself() {
 }
 
 /// Records what it is told, and answers as it was told to.
+#[cfg(target_os = "linux")]
 struct Recorded {
     answer: Decision,
     asked: Mutex<Vec<(u64, u64, FallBack)>>,
     advanced: Mutex<(u64, u64)>,
 }
 
+#[cfg(target_os = "linux")]
 impl Recorded {
     fn new(answer: Decision) -> Self {
         Self {
@@ -453,6 +467,7 @@ impl Recorded {
     }
 }
 
+#[cfg(target_os = "linux")]
 impl Progress for Recorded {
     fn falling_back(&self, bytes: u64, files: u64, why: &FallBack) -> Decision {
         self.asked.lock().unwrap().push((bytes, files, why.clone()));
@@ -465,6 +480,7 @@ impl Progress for Recorded {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn copying_instead_of_sharing_says_how_much_first() {
     let fs = LoopFs::ext4().unwrap();
@@ -514,6 +530,7 @@ fn copying_instead_of_sharing_says_how_much_first() {
     assert_eq!(other.asked.lock().unwrap()[0].2, FallBack::OtherFileSystem);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_with_what_is_needed() {
     let fs = LoopFs::ext4_of(16 << 20).unwrap();

@@ -259,7 +259,7 @@ fn make_one(path: &Path, made: &Made, files: &mut Vec<PathBuf>) -> bool {
             return false;
         }
         Item::Fifo => {
-            rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RUSR).unwrap();
+            make_pipe(path);
             return false;
         }
     }
@@ -280,6 +280,14 @@ fn finish_one(path: &Path, made: &Made) {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
     set_mtime(path, made.mtime);
+}
+
+pub fn make_pipe(path: &Path) {
+    assert!(
+        Command::new("mkfifo").arg(path).status().unwrap().success(),
+        "mkfifo {}",
+        path.display()
+    );
 }
 
 pub fn set_attribute(path: &Path, name: &str, value: &[u8]) {
@@ -382,21 +390,47 @@ pub fn attributes(path: &Path, kind: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
 pub fn as_nobody<T: Send>(act: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            if rustix::process::geteuid().is_root() {
-                let (user, group) = (
-                    rustix::process::Uid::from_raw(65534),
-                    rustix::process::Gid::from_raw(65534),
-                );
-                rustix::thread::set_thread_groups(&[]).unwrap();
-                rustix::thread::set_thread_res_gid(group, group, group).unwrap();
-                rustix::thread::set_thread_res_uid(user, user, user).unwrap();
-            }
+            become_nobody();
             act()
         });
         thread
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// Of this thread only: the kernel keeps rights per thread.
+#[cfg(target_os = "linux")]
+fn become_nobody() {
+    use rustix::process::Gid;
+    use rustix::process::Uid;
+
+    if rustix::process::geteuid().is_root() {
+        let (user, group) = (Uid::from_raw(65534), Gid::from_raw(65534));
+        rustix::thread::set_thread_groups(&[]).unwrap();
+        rustix::thread::set_thread_res_gid(group, group, group).unwrap();
+        rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn become_nobody() {
+    assert!(
+        !rustix::process::geteuid().is_root(),
+        "run the tests as an ordinary user here"
+    );
+}
+
+/// Mounts `what` over `place` as well; takes root.
+#[cfg(target_os = "linux")]
+pub fn bind(what: &Path, place: &Path) {
+    rustix::mount::mount_bind(what, place).unwrap();
+}
+
+/// Takes away what is mounted at `place`.
+#[cfg(target_os = "linux")]
+pub fn unmount(place: &Path) {
+    rustix::mount::unmount(place, rustix::mount::UnmountFlags::DETACH).unwrap();
 }
 
 /// A temporary folder that an ordinary user may enter.
