@@ -119,27 +119,58 @@ fn platforms(source: &Source, rust: &Masked) -> Vec<Violation> {
     {
         return Vec::new();
     }
-    let bad = rust.shipped().filter(|(line, code)| {
-        has_word(code, "target_os") && !chooses_an_item(&rust.lines[line - 1..])
-    });
+    let lines = rust
+        .shipped()
+        .filter(|(_, code)| has_word(code, "target_os"));
+    let bad = lines.filter(|(line, _)| !chooses_an_item(&rust.lines, line - 1));
     let message =
-        "`target_os` inside of a function or type: use linux.rs and darwin.rs, or twin functions";
+        "`target_os` inside of a function or type: use linux.rs and darwin.rs, or twin items";
     bad.map(|(line, _)| source.violation(line, message))
         .collect()
 }
 
-/// Whether the attribute in the first line belongs to a whole item.
-fn chooses_an_item(lines: &[String]) -> bool {
-    let is_attribute = |code: &str| code.is_empty() || code.starts_with('#');
-    let item = lines
-        .iter()
-        .map(|code| code.trim())
-        .find(|code| !is_attribute(code));
-    let items = [
-        "mod", "use", "fn", "const", "static", "type", "struct", "enum", "impl",
-    ];
-    lines[0].trim_start().starts_with('#')
-        && item.is_some_and(|item| items.iter().any(|word| has_word(item, word)))
+const ITEMS: [&str; 9] = [
+    "mod", "use", "fn", "const", "static", "type", "struct", "enum", "impl",
+];
+
+/// Whether the condition in this line is about a whole item, or is the value of a constant with a name.
+fn chooses_an_item(lines: &[String], line: usize) -> bool {
+    if has_word(&lines[line], "const") && lines[line].contains("cfg!") {
+        return true;
+    }
+    // A long attribute spans lines.
+    let starts = (0..=line).rev().take(4);
+    let Some(start) = starts
+        .into_iter()
+        .find(|&line| lines[line].trim_start().starts_with("#["))
+    else {
+        return false;
+    };
+    let text = lines[start..].join("\n");
+    let item = without_attributes(&text);
+    let words = item.lines().next().unwrap_or_default();
+    ITEMS.iter().any(|item| has_word(words, item))
+}
+
+/// What follows the attributes at the start of `code`.
+fn without_attributes(code: &str) -> &str {
+    let mut rest = code.trim_start();
+    while rest.starts_with("#[") {
+        let mut depth = 0_usize;
+        let closes = |c: char| {
+            depth = if c == '[' {
+                depth + 1
+            } else {
+                depth - usize::from(c == ']')
+            };
+            c == ']' && depth == 0
+        };
+        let Some(end) = rest.find(closes) else {
+            return "";
+        };
+        rest = rest[end + 1..].trim_start();
+    }
+    rest
 }
 
 /// What reads the machine behind its caller's back.

@@ -67,12 +67,11 @@ fn notes(source: &Source) -> Vec<Violation> {
 }
 
 /// What means something only on one machine, in somebody's notes or on a registry's web site; split as above.
-const STRANGERS: [&str; 13] = [
+const STRANGERS: [&str; 12] = [
     concat!("crates", ".io"),
     concat!("pypi", ".org"),
     concat!("pythonhosted", ".org"),
     concat!("registry.npmjs", ".org"),
-    concat!("npmjs", ".com"),
     concat!("deb.debian", ".org"),
     concat!("proxy.golang", ".org"),
     concat!("repo1.maven", ".org"),
