@@ -207,7 +207,7 @@ pub(crate) fn standing(standing: &review::Standing) -> wire::Standing {
         review::Standing::Untouched => wire::Standing::Untouched,
         review::Standing::Merges => wire::Standing::Merges,
         review::Standing::Conflict(conflict) => wire::Standing::Conflict {
-            why: conflict_words(conflict).to_owned(),
+            why: conflict_words(conflict),
         },
         _ => wire::Standing::Conflict {
             why: "it was also changed in the original".to_owned(),
@@ -215,25 +215,32 @@ pub(crate) fn standing(standing: &review::Standing) -> wire::Standing {
     }
 }
 
-fn conflict_words(conflict: &review::Conflict) -> &'static str {
-    match conflict {
-        review::Conflict::BothChanged { regions: Some(_) } => {
+fn conflict_words(conflict: &review::Conflict) -> String {
+    let words = match conflict {
+        review::Conflict::BothChanged(review::Meeting::Regions(_)) => {
             "you and the agent changed the same lines"
         }
-        review::Conflict::BothChanged { regions: None } => {
-            "you and the agent both changed it, and what it was before is not kept, so it cannot be merged"
+        review::Conflict::BothChanged(review::Meeting::Mode) => {
+            "you and the agent changed its permissions differently"
+        }
+        review::Conflict::BothChanged(review::Meeting::NoBase(absence)) => {
+            return format!(
+                "you and the agent both changed it, and {}",
+                absence.reason()
+            );
         }
         review::Conflict::BothAdded => "you and the agent both added it",
         review::Conflict::DeletedByPerson => "you deleted it, the agent changed it",
         review::Conflict::DeletedByAgent => "the agent deleted it, you changed it",
         review::Conflict::KindsDiffer => "you and the agent made different kinds of things of it",
         _ => "you and the agent both changed it",
-    }
+    };
+    words.to_owned()
 }
 
 pub(crate) fn diff_folder(folder: &review::FolderChange) -> wire::DiffFolder {
     let (why, rebuild) = match &folder.why {
-        review::Unreviewable::Ignored => ("the project's ignore rules leave it out", None),
+        review::Unreviewable::Ignored { .. } => ("the project's ignore rules leave it out", None),
         review::Unreviewable::BuildOutput { rebuild } => {
             ("a build or package manager makes it", *rebuild)
         }

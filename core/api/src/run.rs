@@ -14,9 +14,9 @@ pub use enclos_session::config;
 pub use enclos_session::policy;
 pub use enclos_session::{
     Ask, Attended, Clock, CloneProgress, DELETE, Decision, Draft, Environment, Exit, FallBack,
-    Found, Held, Leader, LeaveOut, Left, OnExit, Person, Places, Prepared, Request, SUPERVISE,
-    SessionId, Size, SocketPlace, Standard, StreamKind, Streams, TreeNote, Watched, prepare,
-    project_of, start_supervisor, supervise_main,
+    Found, Held, KEEP_BASE, Leader, LeaveOut, Left, OnExit, Person, Places, Prepared, Request,
+    SUPERVISE, SessionId, Size, SocketPlace, Standard, StreamKind, Streams, TreeNote, Watched,
+    prepare, project_of, start_supervisor, supervise_main,
 };
 
 use crate::Api;
@@ -97,6 +97,14 @@ pub fn resume_with_shell(api: &Api, found: &Found, streams: Streams) -> Result<S
 #[must_use]
 pub fn stage(args: impl Iterator<Item = OsString>) -> ExitCode {
     enclos_session::stage(&args.collect::<Vec<_>>())
+}
+
+/// What `enclos keep-base SESSION` does.
+///
+/// # Errors
+/// When the session cannot be read, or there is no room.
+pub fn keep_base(session: &AbsPath) -> Result<(), Error> {
+    enclos_session::keep_base(session).map_err(|error| Error::internal(&error))
 }
 
 /// Deletes a folder of the trash; it must lie in one.

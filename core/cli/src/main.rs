@@ -1,8 +1,8 @@
 //! The `enclos` command: reads the world once, finds out what is asked for, says what happened.
 //!
-//! One file per subcommand in `commands`; what people see is made in `show`. Three hidden uses of the same executable
+//! One file per subcommand in `commands`; what people see is made in `show`. A few hidden uses of the same executable
 //! are told apart before anything else is looked at, because they start often and must start fast: the stage that runs
-//! first inside a jail, the supervisor of a session, and the deletion of a discarded copy.
+//! first inside a jail, the supervisor of a session, and two that work on folders in the background.
 
 mod args;
 mod commands;
@@ -27,7 +27,8 @@ fn main() -> ExitCode {
     match first.as_deref().and_then(|word| word.to_str()) {
         Some("stage") => return enclos_api::run::stage(args),
         Some(SUPERVISE) => return supervise(args),
-        Some(enclos_api::run::DELETE) => return delete(args),
+        Some(enclos_api::run::DELETE) => return on_folders(args, enclos_api::run::delete_trash),
+        Some(enclos_api::run::KEEP_BASE) => return on_folders(args, enclos_api::run::keep_base),
         _ => {}
     }
     let args = match args::Args::try_parse() {
@@ -63,13 +64,14 @@ fn supervise(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn delete(args: impl Iterator<Item = OsString>) -> ExitCode {
+/// The uses of this executable that work on folders, unseen.
+fn on_folders(
+    args: impl Iterator<Item = OsString>,
+    work: fn(&AbsPath) -> Result<(), enclos_api::Error>,
+) -> ExitCode {
     let folders: Vec<AbsPath> = args.filter_map(|path| AbsPath::new(path).ok()).collect();
-    let deleted = folders
-        .iter()
-        .filter(|folder| enclos_api::run::delete_trash(folder).is_ok())
-        .count();
-    if deleted == folders.len() {
+    let done = folders.iter().filter(|folder| work(folder).is_ok()).count();
+    if done == folders.len() {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(Failure::CODE)

@@ -63,6 +63,17 @@ pub struct Streams {
     pub cols: u16,
 }
 
+impl Streams {
+    /// Those of a session that nobody watches yet: a terminal, so that somebody can attach to it later.
+    pub const DETACHED: Self = Self {
+        input: StreamKind::Terminal,
+        output: StreamKind::Terminal,
+        errors: StreamKind::Terminal,
+        rows: 24,
+        cols: 80,
+    };
+}
+
 /// What one of the standard streams is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamKind {

@@ -108,6 +108,7 @@ pub(crate) fn start(session: &AbsPath) -> Result<Started, LaunchError> {
         audience,
         shell: launch.shell,
         gaps: gaps(&plan.enforcement),
+        executable: launch.jail.stage,
     })
 }
 
@@ -117,6 +118,7 @@ pub(crate) struct Started {
     pub(crate) audience: Audience,
     pub(crate) shell: Command,
     pub(crate) gaps: Vec<String>,
+    pub(crate) executable: AbsPath,
 }
 
 /// What is not enforced, in words.

@@ -8,6 +8,7 @@
 //! and leaves a record from which the next command sees how far things were.
 
 pub mod attach;
+mod base;
 pub mod config;
 pub mod control;
 mod draft;
@@ -37,6 +38,7 @@ pub use enclos_policy as policy;
 pub use enclos_terminal::{Leader, Size};
 
 pub use attach::{AttachError, Left, Standard, attach};
+pub use base::{KEEP_BASE, keep_base};
 pub use draft::{
     Ask, Attended, Draft, DraftError, Request, StreamKind, Streams, Watched, project_of,
 };

@@ -17,6 +17,7 @@ use crate::Environment;
 use crate::State;
 use crate::TreeRecord;
 use crate::TreeRole;
+use crate::base;
 use crate::control::Client;
 use crate::control::ClientError;
 use crate::control::FrameKind;
@@ -122,7 +123,7 @@ fn scan(
     baseline: &Baseline,
     wanted: &LookFor,
 ) -> Result<Review, ScanError> {
-    let base = base(found, number);
+    let base = base::store(&found.record, number, tree);
     let original = ProjectRoot::from_resolved(tree.original.clone());
     let sources = TreeSources {
         original: &original,
@@ -139,12 +140,7 @@ fn scan(
         .collect();
     options.ignore_files = vec![environment.user.home.resolve(".config/git/ignore")];
     options.rust_analyzer = enclos_review::RustAnalyzer::Reads;
-    crate::pending::scan(&sources, &options)
-}
-
-/// The base contents of a session's tree.
-pub(crate) fn base(_found: &Found, _number: usize) -> enclos_review::NoBase {
-    enclos_review::NoBase
+    enclos_review::scan(&sources, &options)
 }
 
 /// Why a session's changes cannot be shown.

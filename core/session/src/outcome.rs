@@ -28,6 +28,7 @@ use crate::Environment;
 use crate::RecordError;
 use crate::State;
 use crate::TreeRole;
+use crate::base;
 use crate::control::Client;
 use crate::control::ClientError;
 use crate::control::FrameKind;
@@ -106,7 +107,7 @@ pub fn apply(
             continue;
         }
         let original = ProjectRoot::from_resolved(tree.tree.original.clone());
-        let base = look::base(found, tree.number);
+        let base = base::store(&found.record, tree.number, &tree.tree);
         let sources = TreeSources {
             original: &original,
             copy: &tree.tree.copy,

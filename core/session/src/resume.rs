@@ -2,6 +2,7 @@
 //!
 //! The jail is the one that was planned when the session was made: what it may do does not grow by going on.
 
+use enclos_sandbox::Piped;
 use enclos_sandbox::Stdio;
 
 use crate::Environment;
@@ -53,7 +54,19 @@ pub enum Again {
 
 pub(crate) fn stdio(streams: Streams) -> Stdio {
     let kinds = [streams.input, streams.output, streams.errors];
-    if kinds.contains(&StreamKind::Terminal) {
+    let piped = kinds.map(|kind| kind == StreamKind::Pipe);
+    if kinds.contains(&StreamKind::Terminal) && kinds.contains(&StreamKind::Pipe) {
+        let [input, output, errors] = piped;
+        Stdio::Mixed {
+            rows: streams.rows,
+            cols: streams.cols,
+            piped: Piped {
+                input,
+                output,
+                errors,
+            },
+        }
+    } else if kinds.contains(&StreamKind::Terminal) {
         Stdio::Terminal {
             rows: streams.rows,
             cols: streams.cols,

@@ -151,10 +151,7 @@ fn request(api: &Api, args: &RunArgs) -> Result<Request, Failure> {
             .map_err(Error::from)?,
         flags,
         streams: if args.detach {
-            Streams {
-                output: StreamKind::Terminal,
-                ..streams()
-            }
+            Streams::DETACHED
         } else {
             streams()
         },

@@ -11,6 +11,7 @@ use enclos_sandbox::Spawned;
 use enclos_sandbox::Stdio;
 
 use super::streams::Audience;
+use super::streams::Input;
 use super::streams::Streams;
 use crate::Exit;
 use crate::control::FrameKind;
@@ -32,6 +33,17 @@ pub(super) struct First {
     pub(super) jailed: Jailed,
     pub(super) streams: Streams,
     pub(super) gaps: Vec<String>,
+    /// Our own executable, as it was when the session was made.
+    pub(super) executable: AbsPath,
+}
+
+/// How processes are asked to end: those on a terminal expect the one, others the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// As when a terminal's window is closed.
+    Hangup,
+    /// As `kill` does.
+    Terminate,
 }
 
 impl Jailed {
@@ -42,6 +54,7 @@ impl Jailed {
             audience,
             shell,
             gaps,
+            executable,
         } = launch::start(folder)?;
         let streams = streams(&mut running.first, audience)?;
         Ok(First {
@@ -52,6 +65,7 @@ impl Jailed {
             },
             streams,
             gaps,
+            executable,
         })
     }
 
@@ -117,8 +131,13 @@ impl Jailed {
     }
 
     /// Asks every process to end.
-    pub(super) fn ask_to_end(&mut self) {
-        self.running.ask_to_end();
+    pub(super) fn ask_to_end(&mut self, how: Asking) {
+        let signal = match how {
+            Asking::Hangup => Signal::Hangup,
+            Asking::Terminate => Signal::Terminate,
+        };
+        // A jail that is gone has ended.
+        let _ = self.running.signal_everyone(signal);
     }
 
     /// Ends every process at once.
@@ -157,9 +176,11 @@ fn exit(exit: enclos_sandbox::Exit) -> Exit {
 fn streams(spawned: &mut Spawned, audience: Audience) -> Result<Streams, LaunchError> {
     let terminal = spawned.terminal.take();
     let input = match (spawned.stdin.take(), &terminal) {
-        (Some(pipe), _) => Some(pipe),
+        (Some(pipe), _) => Some(Input::Pipe(pipe)),
         (None, Some(master)) => {
-            Some(rustix::io::fcntl_dupfd_cloexec(master, 3).map_err(LaunchError::Streams)?)
+            let master =
+                rustix::io::fcntl_dupfd_cloexec(master, 3).map_err(LaunchError::Streams)?;
+            Some(Input::Terminal(master))
         }
         (None, None) => None,
     };

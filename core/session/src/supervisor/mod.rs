@@ -23,6 +23,7 @@ use rustix::event::PollFlags;
 use rustix::event::Timespec;
 use rustix::io::Errno;
 
+use self::jailed::Asking;
 use self::jailed::First;
 use self::jailed::Jailed;
 pub(crate) use self::streams::Audience;
@@ -105,7 +106,10 @@ pub(crate) fn supervise(inheritance: Inheritance) -> Result<(), SuperviseError> 
     };
     record.write(&held.folder, Durability::Process)?;
     let First {
-        jailed, streams, ..
+        jailed,
+        streams,
+        executable,
+        ..
     } = match started {
         Ok(started) => started,
         Err(error) => {
@@ -120,6 +124,7 @@ pub(crate) fn supervise(inheritance: Inheritance) -> Result<(), SuperviseError> 
             return farewell(viewers, held, |viewer| viewer.refuse(&refusal));
         }
     };
+    crate::base::keep_in_background(&executable, &held.folder);
     let mut supervisor = Supervisor {
         listener: Some(listener),
         place: &place,
@@ -152,7 +157,7 @@ struct Supervisor<'a> {
     programs: BTreeMap<u32, Streams>,
     viewers: Vec<Viewer>,
     /// Since when the command has been asked to end.
-    stopping: Option<Instant>,
+    stopping: Option<Stopping>,
     exit: Option<Exit>,
     /// When the socket's file was last seen to be there.
     checked: Instant,
@@ -169,6 +174,13 @@ const FAREWELL: Duration = Duration::from_secs(10);
 
 /// How often the world is looked at when nothing happens.
 const TICK: Duration = Duration::from_secs(2);
+
+/// A command that has been asked to end.
+#[derive(Debug, Clone, Copy)]
+struct Stopping {
+    since: Instant,
+    asked_twice: bool,
+}
 
 /// The number of the session's own command; shells come after.
 const COMMAND: u32 = 0;
@@ -296,6 +308,38 @@ impl Supervisor<'_> {
         }
     }
 
+    /// How processes are asked to end at first: a quarter of the grace later the other way, because shells ignore the one
+    /// and programs without a terminal often the other.
+    fn first_asking(&self) -> Asking {
+        let on_terminal = self
+            .programs
+            .get(&COMMAND)
+            .is_some_and(Streams::has_terminal);
+        if on_terminal {
+            Asking::Hangup
+        } else {
+            Asking::Terminate
+        }
+    }
+
+    fn hasten(&mut self) {
+        let Some(stopping) = self.stopping.filter(|_| self.exit.is_none()) else {
+            return;
+        };
+        if stopping.since.elapsed() > GRACE {
+            self.jailed.kill();
+        } else if !stopping.asked_twice && stopping.since.elapsed() > GRACE / 4 {
+            self.stopping = Some(Stopping {
+                asked_twice: true,
+                ..stopping
+            });
+            self.jailed.ask_to_end(match self.first_asking() {
+                Asking::Hangup => Asking::Terminate,
+                Asking::Terminate => Asking::Hangup,
+            });
+        }
+    }
+
     fn enforce_deadlines(&mut self) {
         for viewer in &mut self.viewers {
             let on_terminal = self
@@ -304,9 +348,7 @@ impl Supervisor<'_> {
                 .is_some_and(Streams::has_terminal);
             viewer.gone |= on_terminal && viewer.is_stuck();
         }
-        if self.exit.is_none() && self.stopping.is_some_and(|since| since.elapsed() > GRACE) {
-            self.jailed.kill();
-        }
+        self.hasten();
         if self.checked.elapsed() > TICK {
             self.checked = Instant::now();
             if !self.place.is_there()

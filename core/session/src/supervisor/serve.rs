@@ -8,6 +8,7 @@ use rustix::event::PollFlags;
 
 use super::COMMAND;
 use super::Source;
+use super::Stopping;
 use super::StreamEnd;
 use super::Supervisor;
 use super::viewer::Viewer;
@@ -172,9 +173,14 @@ impl Supervisor<'_> {
     }
 
     pub(super) fn stop(&mut self) {
-        self.jailed.thaw();
-        self.jailed.ask_to_end();
-        self.stopping.get_or_insert_with(Instant::now);
+        if self.stopping.is_none() {
+            self.jailed.thaw();
+            self.jailed.ask_to_end(self.first_asking());
+            self.stopping = Some(Stopping {
+                since: Instant::now(),
+                asked_twice: false,
+            });
+        }
     }
 
     fn freeze(&mut self, at: usize) {

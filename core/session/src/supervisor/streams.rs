@@ -21,8 +21,8 @@ use crate::control::FrameKind;
 /// The supervisor's ends of the command's streams.
 #[derive(Debug)]
 pub(super) struct Streams {
-    /// Where input goes: the PTY's master or the pipe to standard input.
-    input: Option<OwnedFd>,
+    /// Where input goes.
+    input: Option<Input>,
     typed: Outbox,
     input_ends: bool,
     /// Where output comes from; the PTY's master or two pipes.
@@ -31,6 +31,23 @@ pub(super) struct Streams {
     /// What a later viewer is shown of the past, each stream apart.
     transcripts: Vec<(FrameKind, Transcript)>,
     waits_for_first: Option<Instant>,
+}
+
+/// Where a command's input goes.
+#[derive(Debug)]
+pub(super) enum Input {
+    /// The PTY's master: it has no end.
+    Terminal(OwnedFd),
+    /// A pipe.
+    Pipe(OwnedFd),
+}
+
+impl AsFd for Input {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Terminal(fd) | Self::Pipe(fd) => fd.as_fd(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -46,16 +63,20 @@ impl Streams {
     /// How long output waits for the viewer that started the session, so that not a byte of it is cut.
     const FIRST_VIEWER: Duration = Duration::from_secs(10);
 
-    /// The streams of a command that was just started. `input` is the PTY's master or a pipe, or none.
+    /// The streams of a command that was just started.
     ///
     /// # Errors
     /// When a descriptor cannot be made non-blocking.
     pub(super) fn new(
-        input: Option<OwnedFd>,
+        input: Option<Input>,
         outputs: Vec<(FrameKind, OwnedFd)>,
         audience: Audience,
     ) -> Result<Self, Errno> {
-        for fd in input.iter().chain(outputs.iter().map(|(_, fd)| fd)) {
+        for fd in input
+            .iter()
+            .map(AsFd::as_fd)
+            .chain(outputs.iter().map(|(_, fd)| fd.as_fd()))
+        {
             rustix::io::ioctl_fionbio(fd, true)?;
         }
         let terminal = outputs.iter().any(|(kind, _)| *kind == FrameKind::Terminal);
@@ -119,7 +140,7 @@ impl Streams {
 
     /// Closes standard input once everything before has been taken; a terminal's input has no end.
     pub(super) fn end_input(&mut self) {
-        if !self.terminal {
+        if matches!(self.input, Some(Input::Pipe(_))) {
             self.input_ends = true;
             self.pass_on();
         }
@@ -139,8 +160,12 @@ impl Streams {
     }
 
     pub(super) fn resize(&self, size: Size) {
-        if let (true, Some(master)) = (self.terminal, &self.input) {
-            size.set(master);
+        for output in self
+            .outputs
+            .iter()
+            .filter(|output| output.kind == FrameKind::Terminal)
+        {
+            size.set(&output.from);
         }
     }
 
