@@ -129,27 +129,31 @@ impl Environment<'_> {
                 .as_bytes()
                 .split(|&b| b == b':')
                 .filter(|part| !part.is_empty());
-            let kept: Vec<AbsPath> = parts
+            let kept: Vec<OsString> = parts
                 .filter_map(|part| self.inside(OsStr::from_bytes(part)))
                 .collect();
             if kept.is_empty() {
                 notes.push(LendNote::LeadsNowhere { name: name.into() });
             } else {
-                env.insert(name.into(), super::join(&kept));
+                admit(OsStr::new(name), &kept.join(OsStr::new(":")), env, notes);
             }
         }
     }
 
-    /// Where a path in a value is inside.
-    fn inside(&self, part: &OsStr) -> Option<AbsPath> {
+    /// What a path in a value is inside. A mere name is looked up on the search path by whoever reads it.
+    fn inside(&self, part: &OsStr) -> Option<OsString> {
+        if !part.as_bytes().contains(&b'/') {
+            return Some(part.to_owned());
+        }
         let path = AbsPath::new(part).ok()?;
         if self.ground.is_value(&path) && self.ground.probe.exists(&path) {
-            return Some(path);
+            return Some(part.to_owned());
         }
         if self.ground.is_private(&path) {
             return None;
         }
-        self.folders.reachable(self.ground, &path)
+        let inside = self.folders.reachable(self.ground, &path)?;
+        Some(inside.as_path().into())
     }
 
     fn set(&self, rows: &[SetRow], env: &mut BTreeMap<OsString, OsString>) {

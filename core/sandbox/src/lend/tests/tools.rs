@@ -282,6 +282,34 @@ fn certificates_of_the_system_are_named_and_others_are_not() {
 }
 
 #[test]
+fn a_variable_may_name_a_program_or_a_path_to_one_that_is_lent() {
+    let machine = Machine::linux()
+        .file("/usr/bin/cargo", "")
+        .file("~/.cargo/bin/sccache", "")
+        .file("~/wrappers/rustc", "");
+    let wrapper = |value: &str| {
+        machine
+            .clone()
+            .var("RUSTC_WRAPPER", value)
+            .lend()
+            .value("RUSTC_WRAPPER")
+    };
+    assert_eq!(wrapper("sccache").as_deref(), Some("sccache"));
+    let lent = "/home/ada/.cargo/bin/sccache";
+    assert_eq!(wrapper(lent).as_deref(), Some(lent));
+    assert_eq!(
+        wrapper("~/wrappers/rustc"),
+        None,
+        "every build would fail with it"
+    );
+    assert_eq!(
+        wrapper("ghp_0123456789abcdef0123"),
+        None,
+        "no program is called so"
+    );
+}
+
+#[test]
 fn a_program_is_found_where_it_lies_outside() {
     let machine = Machine::linux()
         .file("/data/cargo/bin/git-lfs", "")
