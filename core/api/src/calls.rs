@@ -240,6 +240,30 @@ pub fn session_stop(api: &Api, request: &wire::StopReq) -> Result<wire::Stopped,
     })
 }
 
+/// How long a discarded copy is kept.
+const KEPT_DAYS: u32 = 7;
+
+/// Has copies deleted that were thrown away long enough ago; nobody waits for it.
+///
+/// # Errors
+/// When the sessions cannot be listed. A deletion that cannot be started is tried again next time.
+pub fn trash_expire(api: &Api) -> Result<(), Error> {
+    for found in discarded(api, KEPT_DAYS)? {
+        if found.record.store.as_path().exists() {
+            let _ = enclos_session::delete_later(&api.environment, &found.record.store);
+        }
+    }
+    Ok(())
+}
+
+/// The sessions that were discarded at least `days` ago.
+fn discarded(api: &Api, days: u32) -> Result<Vec<Found>, Error> {
+    let age = i128::from(days) * 24 * 60 * 60 * 1000;
+    let now = api.environment.clock.now() / 1_000_000;
+    let is_old = |found: &Found| matches!(found.record.state, State::Discarded { at } if now - i128::from(at) >= age);
+    Ok(api.registry.list()?.0.into_iter().filter(is_old).collect())
+}
+
 /// Deletes what was thrown away, and what unfinished sessions left.
 ///
 /// # Errors
@@ -247,15 +271,9 @@ pub fn session_stop(api: &Api, request: &wire::StopReq) -> Result<wire::Stopped,
 pub fn trash_empty(api: &Api, request: &wire::TrashReq) -> Result<wire::Trash, Error> {
     let swept = api.registry.sweep()?;
     let age = Duration::from_secs(u64::from(request.older_than_days) * 24 * 60 * 60);
-    let now = api.environment.clock.now() / 1_000_000;
     let mut copies = 0;
-    for found in api.registry.list()?.0 {
-        let State::Discarded { at } = found.record.state else {
-            continue;
-        };
-        let is_old = now - i128::from(at) >= age.as_millis().cast_signed();
-        if is_old
-            && found.record.store.as_path().exists()
+    for found in discarded(api, request.older_than_days)? {
+        if found.record.store.as_path().exists()
             && enclos_session::remove_tree(&found.record.store).is_ok()
         {
             copies += 1;

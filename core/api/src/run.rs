@@ -33,37 +33,54 @@ pub fn place(api: &Api, found: &Found) -> SocketPlace {
     )
 }
 
-/// Connects the caller's streams to the command of the session that `place` serves, until it ends or the person leaves.
+/// A connection to a session's supervisor, before any byte has passed.
+#[derive(Debug)]
+pub struct Connection(Result<Client, (Refusal, Exit)>);
+
+/// Connects to the command of the session that `place` serves.
 ///
 /// # Errors
-/// When nobody serves the session, or the supervisor is lost.
-pub fn join(place: &SocketPlace, standard: Standard<'_>, leader: Leader) -> Result<Left, Error> {
-    stay(Client::connect(place, Role::Decide, true), standard, leader)
+/// When nobody serves the session.
+pub fn connect(place: &SocketPlace) -> Result<Connection, Error> {
+    Connection::of(Client::connect(place, Role::Decide, true))
 }
 
-/// Connects the caller's streams to a shell of their own beside the command of a running session, in the same jail.
+/// Has a shell started beside the command of a running session, in the same jail, and connects to it.
 ///
 /// # Errors
-/// As [`join`].
-pub fn join_shell(
-    place: &SocketPlace,
-    standard: Standard<'_>,
-    streams: Streams,
-) -> Result<Left, Error> {
-    stay(Client::shell(place, streams), standard, Leader::default())
+/// When nobody serves the session.
+pub fn connect_shell(place: &SocketPlace, streams: Streams) -> Result<Connection, Error> {
+    Connection::of(Client::shell(place, streams))
 }
 
-fn stay(
-    client: Result<Client, ClientError>,
-    standard: Standard<'_>,
-    leader: Leader,
-) -> Result<Left, Error> {
-    match client {
-        Ok(client) => Ok(attach(client, standard, leader)?),
-        Err(ClientError::Refused(refusal @ Refusal::NotStarted { exit, .. })) => {
-            Ok(Left::NotStarted(refusal, exit))
+impl Connection {
+    fn of(client: Result<Client, ClientError>) -> Result<Self, Error> {
+        match client {
+            Ok(client) => Ok(Self(Ok(client))),
+            Err(ClientError::Refused(refusal @ Refusal::NotStarted { exit, .. })) => {
+                Ok(Self(Err((refusal, exit))))
+            }
+            Err(error) => {
+                Err(Error::internal(&error).hint("see how the session is: enclos sessions"))
+            }
         }
-        Err(error) => Err(Error::internal(&error).hint("see how the session is: enclos sessions")),
+    }
+
+    /// What could not be enforced around the session, in words.
+    #[must_use]
+    pub fn gaps(&self) -> &[String] {
+        self.0.as_ref().map_or(&[], |client| &client.welcome().gaps)
+    }
+
+    /// Moves bytes between the caller's streams and the session until the command ends or the person leaves.
+    ///
+    /// # Errors
+    /// When the supervisor is lost; the session may go on.
+    pub fn stay(self, standard: Standard<'_>, leader: Leader) -> Result<Left, Error> {
+        match self.0 {
+            Ok(client) => Ok(attach(client, standard, leader)?),
+            Err((refusal, exit)) => Ok(Left::NotStarted(refusal, exit)),
+        }
     }
 }
 

@@ -189,10 +189,16 @@ fn scope(
     if let Some(scope) = policy.scope {
         return Ok(scope.value);
     }
-    Ok(match request.attended {
-        Attended::Yes => ask.scope(folder, root),
-        Attended::No => Scope::Repository,
-    })
+    if let Some(scope) = crate::scope::remembered(environment, folder) {
+        return Ok(scope);
+    }
+    if request.attended == Attended::No {
+        return Ok(Scope::Repository);
+    }
+    let scope = ask.scope(folder, root);
+    // An answer that cannot be kept is asked for again.
+    let _ = crate::scope::remember(environment, folder, scope);
+    Ok(scope)
 }
 
 /// The project that `folder`, a folder with links resolved, belongs to: its repository, or itself.

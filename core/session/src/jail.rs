@@ -11,7 +11,10 @@ use std::os::unix::ffi::OsStrExt;
 use enclos_paths::AbsPath;
 use enclos_policy::EnvRule;
 use enclos_policy::LendRefused;
+use enclos_policy::Lent as PolicyLent;
 use enclos_policy::LentAccess;
+use enclos_policy::Places;
+use enclos_policy::Policy;
 use enclos_policy::may_lend;
 use enclos_sandbox::Access;
 use enclos_sandbox::Command;
@@ -35,6 +38,8 @@ use crate::Environment;
 use crate::Record;
 use crate::TreeRecord;
 use crate::config;
+use crate::cover;
+use crate::cover::Covers;
 
 /// Plans the jail of a session whose copies are made, and fills its private home and `/etc`.
 ///
@@ -64,10 +69,19 @@ pub(crate) fn plan(
     let facts = HostFacts::gather(&bwrap_search(environment));
     etc::generate(&etc, &user, &facts, &host)?;
     let mut lent = lend::lay::folders(&lending.folders, caches, MEANS, &no_clones)?;
+    let mut covered: Vec<AbsPath> = lending.covered.clone();
+    let mut notes: Vec<String> = lending.notes.iter().map(ToString::to_string).collect();
     for wanted in &draft.policy.lent {
-        lent.push(named(&wanted.value.path, wanted.value.access, &places)?);
+        let (folder, covers) = named(&wanted.value, &draft.policy, &places)?;
+        if !covers.complete {
+            notes.push(format!(
+                "{} is too big to be searched for credential files",
+                wanted.value.path
+            ));
+        }
+        covered.extend(covers.files);
+        lent.push(folder);
     }
-    let notes = lending.notes.iter().map(ToString::to_string).collect();
     let shell = shell(environment, draft, &lending, &home)?;
     let jail = Jail {
         user,
@@ -76,12 +90,7 @@ pub(crate) fn plan(
         tmp: store.resolve("tmp"),
         etc,
         lent,
-        covered: lending
-            .covered
-            .iter()
-            .filter(|path| !path.as_bytes().starts_with(b"/usr/"))
-            .cloned()
-            .collect(),
+        covered,
         sockets: draft
             .policy
             .sockets
@@ -220,31 +229,52 @@ fn no_clones(_: &AbsPath, _: &AbsPath) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A path that the person or the project's file names.
+/// A path that the person or the project's file names, and what of it must be covered.
 fn named(
-    path: &AbsPath,
-    access: LentAccess,
-    places: &enclos_policy::Places,
-) -> Result<Lent, JailError> {
-    let real = fs::canonicalize(path).map_err(|source| JailError::Lend {
+    wanted: &PolicyLent,
+    policy: &Policy,
+    places: &Places,
+) -> Result<(Lent, Covers), JailError> {
+    let path = &wanted.path;
+    let fail = |source| JailError::Lend {
         path: path.clone(),
         source,
-    })?;
-    let real = AbsPath::new(real).map_err(|error| JailError::Lend {
-        path: path.clone(),
-        source: io::Error::other(error),
-    })?;
-    let (lending, access) = match access {
+    };
+    let real = fs::canonicalize(path).map_err(fail)?;
+    let real = AbsPath::new(real).map_err(|error| fail(io::Error::other(error)))?;
+    let (lending, access) = match wanted.access {
         LentAccess::Read => (enclos_policy::Lending::Read, Access::ReadOnly),
         LentAccess::Write => (enclos_policy::Lending::Write, Access::ReadWrite),
     };
     may_lend(&real, lending, places)?;
-    Ok(Lent {
-        outside: real,
-        inside: path.clone(),
-        access,
-        doors: Doors::Searched,
-    })
+    if let Some(deny) = policy.denied(&real) {
+        return Err(JailError::Denied {
+            path: path.clone(),
+            by: deny.origin.to_string(),
+        });
+    }
+    // Where nothing can be mounted a path is lent where it really lies.
+    let inside = if lend::Os::this() == lend::Os::Macos {
+        real.clone()
+    } else {
+        path.clone()
+    };
+    let covers = cover::search(&real, &inside, policy);
+    if let Some(folder) = covers.denied_folders.first() {
+        return Err(JailError::HoldsDenied {
+            path: path.clone(),
+            denied: folder.clone(),
+        });
+    }
+    Ok((
+        Lent {
+            outside: real,
+            inside,
+            access,
+            doors: Doors::Searched,
+        },
+        covers,
+    ))
 }
 
 /// The command that was asked for, or the shell.
@@ -306,6 +336,22 @@ pub enum JailError {
         /// Why.
         #[source]
         source: io::Error,
+    },
+    /// A path that was named leads to one that is denied.
+    #[error("{path} cannot be lent: it is denied by {by}")]
+    Denied {
+        /// The path.
+        path: AbsPath,
+        /// Where that stands.
+        by: String,
+    },
+    /// A folder that was named holds one that is denied.
+    #[error("{path} cannot be lent: {denied} in it is denied; name the folders that are needed")]
+    HoldsDenied {
+        /// The folder.
+        path: AbsPath,
+        /// The denied one.
+        denied: AbsPath,
     },
     /// A path that was named leads to one that is never lent.
     #[error(transparent)]

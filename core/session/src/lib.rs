@@ -11,6 +11,7 @@ pub mod attach;
 mod base;
 pub mod config;
 pub mod control;
+mod cover;
 mod draft;
 mod environment;
 mod git;
@@ -29,6 +30,7 @@ mod record;
 mod registry;
 mod repository;
 mod resume;
+mod scope;
 mod store;
 mod supervisor;
 

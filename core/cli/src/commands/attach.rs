@@ -8,6 +8,7 @@ use enclos_api::Api;
 use enclos_api::Code;
 use enclos_api::Error;
 use enclos_api::run;
+use enclos_api::run::Connection;
 use enclos_api::run::Leader;
 use enclos_api::run::Left;
 use enclos_api::run::SocketPlace;
@@ -18,6 +19,8 @@ use enclos_api::wire::StopReq;
 use super::print;
 use super::say;
 use crate::failure::Failure;
+use crate::show::Paint;
+use crate::show::Style;
 
 /// Connects this terminal to a running session.
 pub(super) fn attach(api: &Api, id: &str) -> Result<ExitCode, Failure> {
@@ -53,26 +56,31 @@ pub(super) fn resume(api: &Api, id: &str) -> Result<ExitCode, Failure> {
     Ok(finish(found.record.id.as_str(), join(&place)?))
 }
 
-/// Connects the caller's three streams until the command ends or the person leaves.
+/// Connects the caller's three streams to a session's command until it ends or the person leaves.
 pub(super) fn join(place: &SocketPlace) -> Result<Left, Failure> {
-    let (input, output, errors) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
-    let standard = Standard {
-        input: input.as_fd(),
-        output: output.as_fd(),
-        errors: errors.as_fd(),
-    };
-    Ok(run::join(place, standard, Leader::default())?)
+    stay(run::connect(place)?)
 }
 
 /// The same with a shell of the caller's own beside the command.
 pub(super) fn join_shell(place: &SocketPlace) -> Result<Left, Failure> {
+    stay(run::connect_shell(place, super::run::streams())?)
+}
+
+fn stay(connection: Connection) -> Result<Left, Failure> {
+    let style = Style::for_errors();
+    for gap in connection.gaps() {
+        say(&format!(
+            "{} not enforced: {gap}\n",
+            style.paint(Paint::Warn, "enclos:")
+        ));
+    }
     let (input, output, errors) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
     let standard = Standard {
         input: input.as_fd(),
         output: output.as_fd(),
         errors: errors.as_fd(),
     };
-    Ok(run::join_shell(place, standard, super::run::streams())?)
+    Ok(connection.stay(standard, Leader::default())?)
 }
 
 /// Says what remains and gives the exit code.

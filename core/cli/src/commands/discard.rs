@@ -21,7 +21,7 @@ pub(super) fn discard(api: &Api, args: &DiscardArgs) -> Result<ExitCode, Failure
     let session = &discarded.session;
     Ok(print(&match discarded.kept_in {
         Some(_) => {
-            format!("Discarded {session}. Its copy is kept until `enclos clean` deletes it.\n")
+            format!("Discarded {session}. Its copy is kept for 7 days.\n")
         }
         None => format!("Discarded {session}. Its copy is being deleted.\n"),
     }))

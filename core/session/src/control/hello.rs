@@ -55,6 +55,9 @@ pub struct Welcome {
     pub session: SessionId,
     /// Whether the command has a terminal; otherwise it has three pipes.
     pub terminal: bool,
+    /// What could not be enforced around the session, in words.
+    #[serde(default)]
+    pub gaps: Vec<String>,
 }
 
 /// Why something was not done.

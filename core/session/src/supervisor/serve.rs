@@ -161,6 +161,7 @@ impl Supervisor<'_> {
                 protocol: PROTOCOL,
                 session: self.record.id.clone(),
                 terminal,
+                gaps: self.record.gaps.clone(),
             },
         );
         viewer.output = hello.output;
