@@ -22,6 +22,7 @@ mod queue;
 mod reflink;
 mod refuse;
 mod request;
+mod rewrite;
 mod settle;
 mod tracked;
 mod tree;
@@ -39,3 +40,4 @@ pub use refuse::{Refusal, refuse};
 pub use request::{
     About, CloneError, CloneRequest, Cloned, Decision, LeaveOut, Note, Overlaid, Progress, Quiet,
 };
+pub use rewrite::{RewriteError, Rewritten, bears_paths, rewrite, rewrite_copy, rewrite_link};

@@ -41,6 +41,7 @@ use crate::request::Progress;
 use crate::settle::settle;
 
 pub(crate) use self::attributes::narrow;
+pub(crate) use self::attributes::times;
 pub(crate) use self::contents::Filling;
 pub(crate) use self::contents::fill;
 pub(crate) use self::contents::hash;
