@@ -338,10 +338,7 @@ fn root_entry(path: &str) -> Option<RootEntry> {
 }
 
 fn etc_folders() -> Vec<AbsPath> {
-    let mut folders: Vec<_> = existing(&ETC_FOLDERS)
-        .into_iter()
-        .filter(|folder| !is_empty(folder))
-        .collect();
+    let mut folders = existing(&ETC_FOLDERS);
     // Java's are links into /etc from its own folder: its trusted certificates and security policy.
     let java = std::fs::read_dir("/etc")
         .into_iter()
@@ -351,23 +348,9 @@ fn etc_folders() -> Vec<AbsPath> {
             let named = entry.file_name().as_encoded_bytes().starts_with(b"java");
             named && entry.file_type().is_ok_and(|kind| kind.is_dir())
         });
-    let java = java.map(|entry| entry.path());
-    folders.extend(java.filter_map(|path| AbsPath::new(path).ok()));
+    folders.extend(java.filter_map(|entry| AbsPath::new(entry.path()).ok()));
     folders.sort();
     folders
-}
-
-/// A folder with nothing but a note in it, as Debian's /etc/terminfo.
-fn is_empty(folder: &AbsPath) -> bool {
-    let entries = std::fs::read_dir(folder.as_path())
-        .into_iter()
-        .flatten()
-        .flatten();
-    entries
-        .filter(|entry| entry.file_name() != "README")
-        .take(1)
-        .count()
-        == 0
 }
 
 fn existing(paths: &[&str]) -> Vec<AbsPath> {

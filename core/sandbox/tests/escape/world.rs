@@ -324,8 +324,6 @@ pub(crate) enum Without {
     AllBut(&'static [&'static str]),
     /// The system call filter; the rest of the jail is there.
     Filter,
-    /// Landlock; the rest of the jail is there.
-    Landlock,
 }
 
 impl World {
@@ -348,11 +346,6 @@ impl World {
             Without::Filter => {
                 let mut plan = self.plan(&jail);
                 plan.confinement.filter.clear();
-                self.carry_out(&plan)
-            }
-            Without::Landlock => {
-                let mut plan = self.plan(&jail);
-                plan.confinement.landlock = None;
                 self.carry_out(&plan)
             }
         };

@@ -73,6 +73,10 @@ fn identity(user: &User, facts: &HostFacts, host: &AbsPath) -> u64 {
 /// Packages replace files rather than write into them, so a folder's own times tell of any change in it.
 fn stamp_folders(folder: &Path, hasher: &mut DefaultHasher) {
     stamp(folder).hash(hasher);
+    // Two links are a folder's own name and its `.`: there is no folder in it. File systems that do not count say 1.
+    if std::fs::metadata(folder).is_ok_and(|found| found.nlink() == 2) {
+        return;
+    }
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut below: Vec<PathBuf> = entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
