@@ -13,10 +13,11 @@ use clap::builder::styling::Styles;
 /// Your agent works on a copy. You decide what comes back.
 #[derive(Debug, Parser)]
 #[command(name = "enclos", version, styles = STYLES, max_term_width = 100, disable_help_subcommand = true)]
-#[command(before_help = "Your agent works on a copy. You decide what comes back.", about = None, long_about = None)]
+#[command(about = "Your agent works on a copy. You decide what comes back.", long_about = None)]
 #[command(
     subcommand_precedence_over_arg = true,
-    args_conflicts_with_subcommands = true
+    args_conflicts_with_subcommands = true,
+    override_usage = "enclos [COMMAND]    (without one: enclos run)"
 )]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -98,11 +99,11 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Session")]
     pub(crate) dry_run: bool,
 
-    /// At the end, apply what is neither risky nor in conflict; `all`: what starts by itself too
+    /// Apply what is neither risky nor in conflict; `all`: what starts by itself too
     #[arg(long, value_name = "all", num_args = 0..=1, require_equals = true, default_missing_value = "safe", help_heading = "At the end")]
     #[arg(value_parser = ["safe", "all"], hide_possible_values = true, conflicts_with = "discard")]
     pub(crate) apply: Option<String>,
-    /// At the end, throw the copy away
+    /// Throw the copy away
     #[arg(long, help_heading = "At the end")]
     pub(crate) discard: bool,
 

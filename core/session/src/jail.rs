@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use enclos_paths::AbsPath;
 use enclos_policy::EnvRule;
+use enclos_policy::History;
 use enclos_policy::LendRefused;
 use enclos_policy::Lent as PolicyLent;
 use enclos_policy::LentAccess;
@@ -170,6 +171,11 @@ fn lending(
         .collect();
     let denied = draft.policy.deny.iter().map(|deny| deny.value.clone());
     let places = config::places(environment, draft.project.path());
+    let originals = record
+        .trees
+        .iter()
+        .skip(1)
+        .map(|tree| tree.original.clone());
     let outside = lend::Outside {
         os: lend::Os::this(),
         home: environment.user.home.clone(),
@@ -177,7 +183,12 @@ fn lending(
         path,
         vars: environment.vars.clone(),
         shell: environment.user.shell.clone(),
-        protected: places.own.into_iter().chain(denied).collect(),
+        protected: places
+            .own
+            .into_iter()
+            .chain(denied)
+            .chain(originals)
+            .collect(),
         readable: draft
             .policy
             .lent
@@ -283,8 +294,25 @@ fn command(draft: &Draft, shell: &Command) -> Command {
     if !draft.request.command.is_empty() {
         command.argv.clone_from(&draft.request.command);
     }
+    if draft.policy.history.value == History::None && draft.repository.is_some() {
+        let project = draft.project.path().as_path().as_os_str().to_owned();
+        let words = ["/bin/sh", "-c", FRESH_REPOSITORY, "enclos"].map(OsString::from);
+        command.argv = words
+            .into_iter()
+            .chain([project])
+            .chain(command.argv)
+            .collect();
+    }
     command
 }
+
+/// Makes a repository of one commit in the copy, whose own was left out, and then becomes the command. It runs inside
+/// the jail like anything else that touches the copy. Without git there is no repository, and the command runs.
+const FRESH_REPOSITORY: &str = "\
+p=$1; shift
+[ -e \"$p/.git\" ] || (cd \"$p\" && git init -q -b main . && git add -A . && \
+git -c user.name=Enclos -c user.email=enclos@localhost commit -q --no-verify --allow-empty -m 'The project as it was') >/dev/null 2>&1
+exec \"$@\"";
 
 /// The person's shell inside, with the environment that every command gets.
 fn shell(

@@ -19,6 +19,7 @@ use enclos_paths::ProjectPath;
 use enclos_paths::ProjectRoot;
 use enclos_policy::EntryKind;
 use enclos_policy::HideRules;
+use enclos_policy::History;
 use enclos_policy::Policy;
 
 use crate::Draft;
@@ -195,7 +196,11 @@ impl Preparation<'_> {
         let project = self.draft.project.clone();
         let method = method(self.draft.policy.clone_method.value);
         let hide = std::mem::take(&mut self.draft.policy.hide);
-        let hidden = hidden_paths(&project, &hide);
+        let mut hidden = hidden_paths(&project, &hide);
+        let whole = self.draft.policy.history.value == History::Full;
+        if !whole {
+            hidden.extend(ProjectPath::new(".git"));
+        }
         self.draft.policy.hide = hide;
         self.copy_tree(&project, TreeRole::Project, method, &hidden)?;
         let with: Vec<AbsPath> = self
@@ -218,7 +223,7 @@ impl Preparation<'_> {
             .unwrap_or_default();
         for git in outside
             .into_iter()
-            .filter(|git| !git.is_within(project.path()))
+            .filter(|git| whole && !git.is_within(project.path()))
         {
             self.copy_tree(&ProjectRoot::from_resolved(git), TreeRole::Git, method, &[])?;
         }

@@ -322,3 +322,41 @@ fn works_for_an_ordinary_user_too() {
     );
     assert_eq!(project.read("a"), "1\n2\n");
 }
+
+#[test]
+fn without_history_the_command_gets_a_repository_of_one_commit() {
+    let world = world();
+    let project = world
+        .project("web")
+        .file("a", "1\n")
+        .git_init()
+        .git([
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "a secret in the past",
+        ])
+        .build();
+    let full = world
+        .enclos(["run", "--discard", "--", "git", "log", "--format=%s"])
+        .current_dir(&project)
+        .run();
+    assert!(
+        full.stdout().contains("a secret in the past"),
+        "{}",
+        full.stderr()
+    );
+    let script = "git log --format=%s; git status --short; exit 4";
+    let fresh = world
+        .enclos(["run", "--discard", "--no-history", "--", "sh", "-c", script])
+        .current_dir(&project)
+        .run();
+    assert_eq!(
+        fresh.stdout(),
+        "The project as it was\n",
+        "{}",
+        fresh.stderr()
+    );
+    assert_eq!(fresh.exit_code(), 4);
+}
