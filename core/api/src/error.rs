@@ -245,6 +245,10 @@ impl From<OutcomeError> for Error {
             OutcomeError::NotThere { .. } => Self::new(Code::Request, what)
                 .untouched(ORIGINAL)
                 .hint("see what changed: enclos diff ID --stat"),
+            OutcomeError::Overlaid { .. } => Self::new(Code::Request, what)
+                .untouched(ORIGINAL)
+                .hint("make it again in the original with the tool that made it")
+                .hint("or start the session with --clone-method copy, which copies it"),
             OutcomeError::NothingApplied | OutcomeError::NotRunning => {
                 Self::new(Code::Request, what)
             }

@@ -5,13 +5,18 @@
 
 use enclos_clone::Baseline;
 use enclos_clone::BaselineError;
+use enclos_clone::Kind;
+use enclos_clone::LayerChange;
+use enclos_clone::LayerEntry;
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_paths::ProjectRoot;
+use enclos_review::FolderChange;
 use enclos_review::Review;
 use enclos_review::ScanError;
 use enclos_review::ScanOptions;
 use enclos_review::TreeSources;
+use enclos_review::Unreviewable;
 
 use crate::Environment;
 use crate::State;
@@ -101,7 +106,8 @@ pub fn look(environment: &Environment, found: &Found, wanted: &LookFor) -> Resul
             continue;
         }
         let baseline = read_baseline(&found.folder, number)?;
-        let review = scan(environment, found, (number, tree), &baseline, wanted)?;
+        let mut review = scan(environment, found, (number, tree), &baseline, wanted)?;
+        add_overlaid(&mut review, tree)?;
         trees.push(TreeLook {
             tree: tree.clone(),
             number,
@@ -114,6 +120,29 @@ pub fn look(environment: &Environment, found: &Found, wanted: &LookFor) -> Resul
         trees,
         while_running,
     })
+}
+
+/// What was written to the overlaid folders of a tree: a line each, like all that nobody reviews file by file.
+fn add_overlaid(review: &mut Review, tree: &TreeRecord) -> Result<(), LookError> {
+    for overlaid in &tree.overlaid {
+        let Some(path) = &overlaid.path else { continue };
+        let changes = enclos_clone::overlay_changes(&overlaid.upper)?;
+        let is_file = |entry: &&LayerEntry| match &entry.change {
+            LayerChange::Written(now) => now.kind != Kind::Folder,
+            LayerChange::Removed | LayerChange::Replaced(_) => true,
+        };
+        let files = changes.entries.iter().filter(is_file).count() as u64;
+        if files > 0 {
+            let why = Unreviewable::Ignored { rebuild: None };
+            review.folders.push(FolderChange {
+                path: path.clone(),
+                files,
+                why,
+            });
+        }
+    }
+    review.folders.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(())
 }
 
 fn scan(
@@ -159,4 +188,7 @@ pub enum LookError {
     /// A folder cannot be compared.
     #[error(transparent)]
     Scan(#[from] ScanError),
+    /// An overlaid folder cannot be looked at.
+    #[error(transparent)]
+    Layer(#[from] enclos_clone::ScanError),
 }

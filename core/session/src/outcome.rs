@@ -99,6 +99,13 @@ pub fn apply(
         Approve::Safe | Approve::All => Vec::new(),
     };
     let deciding = Deciding::begin(environment, registry, found)?;
+    if let Approve::Chosen { paths, .. } = approve
+        && let Some((_, path)) = paths
+            .iter()
+            .find(|(root, path)| is_overlaid(found, root, path))
+    {
+        return Err(OutcomeError::Overlaid { path: path.clone() });
+    }
     let look = look::look(environment, found, &LookFor { include })?;
     let approvals = approvals(&look, approve)?;
     let mut done = Vec::new();
@@ -123,6 +130,19 @@ pub fn apply(
     }
     deciding.record(environment, &done)?;
     Ok(done)
+}
+
+/// Whether a path lies in a folder that was overlaid instead of copied.
+fn is_overlaid(found: &Found, root: &AbsPath, path: &ProjectPath) -> bool {
+    let trees = found
+        .record
+        .trees
+        .iter()
+        .filter(|tree| tree.original == *root);
+    let mut overlaid = trees
+        .flat_map(|tree| &tree.overlaid)
+        .filter_map(|overlaid| overlaid.path.as_ref());
+    overlaid.any(|overlaid| path.is_within(overlaid))
 }
 
 /// Takes the last apply of a session back, or what of it lies under `paths`.
@@ -433,6 +453,12 @@ pub enum OutcomeError {
     NotThere {
         /// What was chosen.
         what: String,
+    },
+    /// What was chosen lies in an overlaid folder.
+    #[error("{path} was overlaid, not copied, so it cannot be brought back file by file")]
+    Overlaid {
+        /// What was chosen.
+        path: ProjectPath,
     },
     /// The apply could not be carried out.
     #[error(transparent)]

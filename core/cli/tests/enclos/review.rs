@@ -284,3 +284,48 @@ fn a_linked_worktree_can_be_worked_in() {
         "the original repository has no new commit"
     );
 }
+
+#[test]
+fn a_heavy_ignored_folder_is_overlaid_and_its_original_is_never_written() {
+    let world = world();
+    let mut project = world
+        .project("web")
+        .file(".gitignore", "node_modules/\n")
+        .file("a", "1\n");
+    for number in 0..2500 {
+        project = project.file(
+            format!("node_modules/p{}/f{number}.js", number % 50),
+            "x".repeat(8000),
+        );
+    }
+    let project = project.git_init().build();
+    let before = enclos_testkit::tree(&project);
+    let script = "echo evil > node_modules/p1/f1.js && rm -r node_modules/p2 && echo new > node_modules/new && echo 2 >> a && ls node_modules | wc -l";
+    let output = world
+        .enclos(["run", "--clone-method", "hybrid", "--", "sh", "-c", script])
+        .current_dir(&project)
+        .run()
+        .success();
+    assert_eq!(
+        output.stdout(),
+        "50\n",
+        "49 folders and a file: {}",
+        output.stderr()
+    );
+    assert_eq!(enclos_testkit::tree(&project), before);
+    let stat = world
+        .enclos(["diff", "web-1", "--stat"])
+        .run()
+        .success()
+        .stdout();
+    assert!(stat.contains("node_modules: 3 files"), "{stat}");
+    let refused = world
+        .enclos(["apply", "web-1", "node_modules/new"])
+        .run()
+        .code(125);
+    assert!(
+        refused.stderr().contains("was overlaid"),
+        "{}",
+        refused.stderr()
+    );
+}
