@@ -221,7 +221,8 @@ fn silence(plan: &Plan, code: Option<u8>, mut complaints: io::PipeReader) -> Lau
     while said.last().is_some_and(u8::is_ascii_whitespace) {
         said.pop();
     }
-    let forbidden: [&[u8]; 5] = [
+    let forbidden: [&[u8]; 6] = [
+        b"unshare user ns",
         b"No permissions to create",
         b"Creating new namespace failed",
         b"setting up uid map",

@@ -14,5 +14,6 @@ mod kernel;
 mod lending;
 mod network;
 mod processes;
+mod table;
 mod terminal;
 mod world;

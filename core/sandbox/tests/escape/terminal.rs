@@ -121,6 +121,14 @@ fn on_terminal(
     (text, running.wait().unwrap())
 }
 
+/// All that a jail says on its terminal.
+pub(crate) fn said_on_terminal(world: &World, jail: &enclos_sandbox::Jail) -> String {
+    let mut running = world.launch(jail).unwrap();
+    let text = read_to_end(std::fs::File::from(running.first.terminal.take().unwrap()));
+    running.wait().unwrap();
+    text
+}
+
 /// A terminal whose other side is closed for good answers EIO.
 fn read_to_end(mut terminal: std::fs::File) -> String {
     let mut text = Vec::new();
