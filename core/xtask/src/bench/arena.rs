@@ -1,10 +1,12 @@
 //! Where contests take place: one disk, one release build, and homes that belong to no person.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 use std::process::Stdio;
+use std::rc::Rc;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -22,6 +24,8 @@ pub(crate) struct Arena {
     enclos: PathBuf,
     /// A file system with reflinks, with nothing else on it.
     pub(crate) disk: PathBuf,
+    /// How many sessions have a name already: records outlive what they are about.
+    named: Rc<Cell<u32>>,
 }
 
 impl Arena {
@@ -33,6 +37,7 @@ impl Arena {
         let arena = Self {
             enclos,
             disk: disk.into(),
+            named: Rc::default(),
         };
         for folder in ["home", "run", "projects"] {
             let path = arena.disk.join(folder);
@@ -60,21 +65,26 @@ impl Arena {
     /// # Errors
     /// It cannot be started, or it fails.
     pub(crate) fn timed(&self, command: &mut Command) -> Result<Duration, Failure> {
-        command.stdin(Stdio::null());
         let start = Instant::now();
-        let output = command.output().map_err(|source| Failure::Spawn {
+        self.printed(command)?;
+        Ok(start.elapsed())
+    }
+
+    /// What `command` prints; all of it is shown if it fails.
+    ///
+    /// # Errors
+    /// It cannot be started, or it fails.
+    pub(crate) fn printed(&self, command: &mut Command) -> Result<String, Failure> {
+        let output = command.stdin(Stdio::null()).output();
+        let output = output.map_err(|source| Failure::Spawn {
             program: program(command),
             source,
         })?;
-        let took = start.elapsed();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
-            return Ok(took);
+            return Ok(stdout);
         }
-        eprint!(
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
+        eprint!("{stdout}{}", String::from_utf8_lossy(&output.stderr));
         Err(Failure::Command {
             line: line(command),
             status: output.status,
@@ -91,6 +101,12 @@ impl Arena {
             tree::plant(&project, size)?;
         }
         Ok(project)
+    }
+
+    /// A name that no session had before.
+    pub(crate) fn session(&self, job: &str) -> String {
+        self.named.set(self.named.get() + 1);
+        format!("{job}-{}", self.named.get())
     }
 
     /// Waits until the disk has seen everything.

@@ -14,8 +14,6 @@ use crate::failure::Failure;
 /// Every file gets a line more.
 const CHANGES: &str = r#"for file in d*/e*/f*.txt; do echo changed >> "$file"; done"#;
 
-const SESSION: &str = "apply";
-
 /// Nothing else writes.
 pub(super) fn prepare_quiet(arena: &Arena) -> Result<Box<dyn Contest>, Failure> {
     Ok(Box::new(Quiet(Apply::prepare(arena)?)))
@@ -88,7 +86,10 @@ impl Apply {
     /// A new session with the changes, then the time to apply them.
     fn apply(&self, neighbour: Neighbour) -> Result<Duration, Failure> {
         self.restore()?;
-        let mut run = self.arena.enclos(&["run", "--id", SESSION, "--no-network"]);
+        let session = self.arena.session("apply");
+        let mut run = self
+            .arena
+            .enclos(&["run", "--id", &session, "--no-network"]);
         self.arena
             .timed(run.arg(&self.project).args(["--", "sh", "-c", CHANGES]))?;
         self.arena.sync()?;
@@ -97,9 +98,9 @@ impl Apply {
         }
         let took = self
             .arena
-            .timed(&mut self.arena.enclos(&["apply", SESSION]))?;
+            .timed(&mut self.arena.enclos(&["apply", &session]))?;
         self.arena.remove(&self.arena.disk.join("noise"))?;
-        self.arena.forget(SESSION)?;
+        self.arena.forget(&session)?;
         Ok(took)
     }
 

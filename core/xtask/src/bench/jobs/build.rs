@@ -57,7 +57,7 @@ struct Build {
 impl Contest for Build {
     fn ours(&mut self) -> Result<Duration, Failure> {
         let mut command = self.arena.enclos(&["run", "--discard", "--no-network"]);
-        let took = printed(command.arg(&self.project).args(["--", "sh", "-c", BUILD]))?;
+        let took = self.told(command.arg(&self.project).args(["--", "sh", "-c", BUILD]))?;
         self.arena.clean()?;
         Ok(took)
     }
@@ -70,20 +70,21 @@ impl Contest for Build {
                 .arg(&self.project)
                 .arg(&copy),
         )?;
-        let took = printed(Command::new("sh").args(["-c", BUILD]).current_dir(&copy))?;
+        let took = self.told(Command::new("sh").args(["-c", BUILD]).current_dir(&copy))?;
         self.arena.remove(&copy)?;
         Ok(Some(took))
     }
 }
 
-/// The duration that the build printed.
-fn printed(command: &mut Command) -> Result<Duration, Failure> {
-    let output = crate::step::capture(command)?;
-    let text = String::from_utf8_lossy(&output);
-    let number = text.lines().rev().find_map(|line| line.trim().parse().ok());
-    let missing = || Failure::Output {
-        line: line(command),
-        expected: "number of nanoseconds",
-    };
-    number.map(Duration::from_nanos).ok_or_else(missing)
+impl Build {
+    /// How long the build says that it took.
+    fn told(&self, command: &mut Command) -> Result<Duration, Failure> {
+        let text = self.arena.printed(command)?;
+        let number = text.lines().rev().find_map(|line| line.trim().parse().ok());
+        let missing = || Failure::Output {
+            line: line(command),
+            expected: "number of nanoseconds",
+        };
+        number.map(Duration::from_nanos).ok_or_else(missing)
+    }
 }

@@ -8,8 +8,6 @@ use crate::bench::contest::Contest;
 use crate::bench::tree::Size;
 use crate::failure::Failure;
 
-const SESSION: &str = "discard";
-
 pub(super) fn prepare(arena: &Arena) -> Result<Box<dyn Contest>, Failure> {
     let project = arena.plant("large", Size::LARGE)?;
     Ok(Box::new(Discard {
@@ -25,13 +23,17 @@ struct Discard {
 
 impl Contest for Discard {
     fn ours(&mut self) -> Result<Duration, Failure> {
-        let mut run = self.arena.enclos(&["run", "--id", SESSION, "--no-network"]);
+        let session = self.arena.session("discard");
+        // It changes something: a session that changed nothing is discarded by itself.
+        let mut run = self
+            .arena
+            .enclos(&["run", "--id", &session, "--no-network"]);
         self.arena
-            .timed(run.arg(&self.project).args(["--", "true"]))?;
+            .timed(run.arg(&self.project).args(["--", "touch", "new"]))?;
         self.arena.sync()?;
         let took = self
             .arena
-            .timed(&mut self.arena.enclos(&["discard", SESSION]))?;
+            .timed(&mut self.arena.enclos(&["discard", &session]))?;
         self.arena.clean()?;
         Ok(took)
     }

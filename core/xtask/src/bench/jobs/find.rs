@@ -15,8 +15,8 @@ const CHANGES: &str =
 
 pub(super) fn prepare(arena: &Arena) -> Result<Box<dyn Contest>, Failure> {
     let project = arena.plant("large", Size::LARGE)?;
-    let session = "find";
-    let mut run = arena.enclos(&["run", "--id", session, "--no-network"]);
+    let session = arena.session("find");
+    let mut run = arena.enclos(&["run", "--id", &session, "--no-network"]);
     arena.timed(run.arg(&project).args(["--", "sh", "-c", CHANGES]))?;
     let copy = arena.disk.join("find-copy");
     arena.timed(
@@ -37,7 +37,7 @@ pub(super) fn prepare(arena: &Arena) -> Result<Box<dyn Contest>, Failure> {
 
 struct Find {
     arena: Arena,
-    session: &'static str,
+    session: String,
     copy: PathBuf,
     project: PathBuf,
 }
@@ -45,7 +45,7 @@ struct Find {
 impl Contest for Find {
     fn ours(&mut self) -> Result<Duration, Failure> {
         self.arena
-            .timed(&mut self.arena.enclos(&["diff", self.session, "--stat"]))
+            .timed(&mut self.arena.enclos(&["diff", &self.session, "--stat"]))
     }
 
     fn theirs(&mut self) -> Result<Option<Duration>, Failure> {
@@ -61,7 +61,7 @@ impl Contest for Find {
 
 impl Drop for Find {
     fn drop(&mut self) {
-        let _ = self.arena.forget(self.session);
+        let _ = self.arena.forget(&self.session);
         let _ = self.arena.remove(&self.copy);
     }
 }
