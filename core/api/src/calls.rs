@@ -200,6 +200,15 @@ pub fn changes_undo(api: &Api, request: &wire::UndoReq) -> Result<wire::Applied,
     })
 }
 
+/// Removes a session that changed nothing, as if it had not been.
+///
+/// # Errors
+/// When there is no such session, or it still runs.
+pub fn session_forget(api: &Api, id: &str) -> Result<(), Error> {
+    let found = api.find(id)?;
+    Ok(outcome::forget(&api.environment, &api.registry, &found)?)
+}
+
 /// Throws a session's copy away.
 ///
 /// # Errors

@@ -17,8 +17,8 @@ pub mod run;
 pub mod wire;
 
 pub use calls::{
-    Api, changes_apply, changes_discard, changes_undo, session_diff, session_stop, sessions_list,
-    trash_empty, trash_expire,
+    Api, changes_apply, changes_discard, changes_undo, session_diff, session_forget, session_stop,
+    sessions_list, trash_empty, trash_expire,
 };
 pub use doctor::doctor_check;
 pub use error::{Code, Error};

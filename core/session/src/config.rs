@@ -240,3 +240,123 @@ pub enum ConfigError {
     #[error(transparent)]
     Record(#[from] PrivateError),
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::Clock;
+    use crate::Person;
+    use crate::Places;
+
+    struct Scene {
+        _dir: tempfile::TempDir,
+        environment: Environment,
+        project: AbsPath,
+    }
+
+    fn scene() -> Scene {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(fs::canonicalize(dir.path()).unwrap()).unwrap();
+        let me = fs::metadata(root.as_path()).unwrap();
+        let home = root.resolve("home");
+        let project = home.resolve("p");
+        fs::create_dir_all(&project).unwrap();
+        fs::create_dir_all(home.resolve("config")).unwrap();
+        let environment = Environment {
+            user: Person {
+                name: "u".into(),
+                uid: me.uid(),
+                gid: me.gid(),
+                home: home.clone(),
+                shell: home.resolve("/bin/sh"),
+            },
+            places: Places {
+                config: home.resolve("config"),
+                managed: root.resolve("policy.toml"),
+                state: home.resolve("state"),
+                copies: home.resolve("copies"),
+                caches: home.resolve("caches"),
+                runtime: root.resolve("run"),
+            },
+            vars: BTreeMap::new(),
+            cwd: project.clone(),
+            executable: home.resolve("enclos"),
+            umask: 0o022,
+            clock: Clock::Fixed(0),
+        };
+        Scene {
+            _dir: dir,
+            environment,
+            project,
+        }
+    }
+
+    fn policy(scene: &Scene) -> Result<Policy, ConfigError> {
+        load(&scene.environment, &scene.project, Document::default())
+    }
+
+    #[test]
+    fn a_managed_policy_that_others_could_write_is_refused() {
+        let scene = scene();
+        let file = &scene.environment.places.managed;
+        fs::write(file, "[files]\nhide = [\"*.key\"]\n").unwrap();
+        fs::set_permissions(file, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(
+            matches!(policy(&scene), Err(ConfigError::Unowned { .. })),
+            "writable by all"
+        );
+        fs::set_permissions(file, fs::Permissions::from_mode(0o644)).unwrap();
+        let owned_by_root = fs::metadata(file).unwrap().uid() == 0;
+        assert_eq!(
+            policy(&scene).is_ok(),
+            owned_by_root,
+            "only root's own file counts"
+        );
+    }
+
+    #[test]
+    fn what_a_project_widens_counts_once_its_bytes_are_agreed_to_and_no_longer() {
+        let scene = scene();
+        let file = scene.project.resolve(PROJECT_FILE);
+        fs::write(&file, "[env]\npass = [\"CI\"]\n[files]\nhide = [\"a\"]\n").unwrap();
+        let before = policy(&scene).unwrap();
+        assert_eq!(
+            (
+                before.env.len(),
+                before.pending.len(),
+                before.hide.is_empty()
+            ),
+            (0, 1, false)
+        );
+        agree(
+            &scene.environment,
+            &scene.project,
+            &fs::read(&file).unwrap(),
+        )
+        .unwrap();
+        let after = policy(&scene).unwrap();
+        assert_eq!((after.env.len(), after.pending.len()), (1, 0));
+        fs::remove_file(&file).unwrap();
+        let gone = policy(&scene).unwrap();
+        assert!(
+            gone.stops_unattended(),
+            "a file that disappears is a change too"
+        );
+        assert!(!gone.hide.is_empty(), "what it narrowed goes on counting");
+        assert_eq!(gone.env.len(), 0, "what it widened does not");
+    }
+
+    #[test]
+    fn a_link_or_a_pipe_in_place_of_the_file_is_an_error_and_hangs_nobody() {
+        let scene = scene();
+        let file = scene.project.resolve(PROJECT_FILE);
+        std::os::unix::fs::symlink("/etc/hostname", &file).unwrap();
+        assert!(
+            matches!(policy(&scene), Err(ConfigError::NotAFile { .. })),
+            "a link leads away"
+        );
+    }
+}

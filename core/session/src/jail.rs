@@ -65,10 +65,12 @@ pub(crate) fn plan(
     let lending = lending(environment, draft, record)?;
     lend::lay::home(&home, &lending.files)?;
     lend::lay::home(&home, &git_files(environment, record, &lending))?;
-    let etc = store.resolve("etc");
     let host = AbsPath::new("/etc").map_err(|_| JailError::NoEtc)?;
     let facts = HostFacts::gather(&bwrap_search(environment));
-    etc::generate(&etc, &user, &facts, &host)?;
+    let kept = environment.places.caches.resolve("etc");
+    crate::private::folder(&environment.places.caches, environment.user.uid)?;
+    crate::private::folder(&kept, environment.user.uid)?;
+    let etc = etc::kept(&kept, &user, &facts, &host)?;
     let mut lent = lend::lay::folders(&lending.folders, caches, MEANS, &no_clones)?;
     let mut covered: Vec<AbsPath> = lending.covered.clone();
     let mut notes: Vec<String> = lending.notes.iter().map(ToString::to_string).collect();
@@ -393,6 +395,9 @@ pub enum JailError {
     /// `/etc` cannot be generated.
     #[error(transparent)]
     Etc(#[from] etc::EtcError),
+    /// The folder for what is kept between sessions cannot be used.
+    #[error(transparent)]
+    Kept(#[from] crate::PrivateError),
     /// This system has no `/etc`.
     #[error("this system has no /etc")]
     NoEtc,

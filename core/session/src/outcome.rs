@@ -220,6 +220,24 @@ pub fn discard(
     Ok(trash)
 }
 
+/// Removes a session that changed nothing, its record too: there is nothing to remember.
+///
+/// # Errors
+/// As [`discard`]; a record that cannot be removed stays, as that of a discarded session.
+pub fn forget(
+    environment: &Environment,
+    registry: &Registry,
+    found: &Found,
+) -> Result<(), OutcomeError> {
+    let trash = discard(environment, registry, found)?;
+    let fail = |source| OutcomeError::Discard {
+        path: trash.clone(),
+        source,
+    };
+    crate::registry::remove_tree(&found.folder).map_err(fail)?;
+    crate::delete_later(environment, &trash).map_err(fail)
+}
+
 /// Ends every process of a session and waits until none is left.
 ///
 /// # Errors

@@ -167,7 +167,7 @@ impl Preparation<'_> {
                     enclos_policy::OnExit::Discard => OnExit::Discard,
                     enclos_policy::OnExit::Ask | enclos_policy::OnExit::Keep => OnExit::Keep,
                 });
-        for folder in ["home", "tmp", "etc", "overlays"] {
+        for folder in ["home", "tmp", "overlays"] {
             self.make(folder)?;
         }
         fs::set_permissions(

@@ -24,6 +24,7 @@ use enclos_api::run::Watched;
 use enclos_api::run::policy::Flags;
 use enclos_api::run::policy::Scope;
 use enclos_api::session_diff;
+use enclos_api::session_forget;
 use enclos_api::wire::ApplyReq;
 use enclos_api::wire::Diff;
 use enclos_api::wire::DiffReq;
@@ -71,7 +72,7 @@ pub(super) fn run(api: &Api, args: &RunArgs) -> Result<ExitCode, Failure> {
         }
         Left::NotStarted(refusal, exit) => {
             // Nothing ran, so there is nothing to keep.
-            changes_discard(api, &DiscardReq { id, now: true })?;
+            session_forget(api, &id)?;
             let error = Error::new(Code::Request, refusal.to_string());
             Err(Failure::from(
                 error.untouched("The original is untouched, and the copy was discarded."),
@@ -266,13 +267,7 @@ fn conclude(api: &Api, id: &str, on_exit: OnExit, asks: bool) -> Result<(), Fail
         },
     )?;
     if is_unchanged(&diff) {
-        changes_discard(
-            api,
-            &DiscardReq {
-                id: id.to_owned(),
-                now: true,
-            },
-        )?;
+        session_forget(api, id)?;
         say(&format!(
             "{} Nothing changed; the copy was discarded.\n",
             style.paint(Paint::Dim, "enclos:")

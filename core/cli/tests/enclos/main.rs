@@ -4,6 +4,7 @@ mod review;
 mod run;
 mod sessions;
 mod terminal;
+mod tour;
 mod trust;
 mod wording;
 
