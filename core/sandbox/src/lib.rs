@@ -15,10 +15,16 @@ pub mod seatbelt;
 
 pub use enforcement::{Enforcement, Gap, Level};
 pub use jail::{Access, Command, Doors, Jail, Lent, Network, Overlay, Piped, Stdio, Tree, User};
-#[cfg(target_os = "linux")]
-pub use linux::{
-    FreezeError, HostFacts, LaunchError, Plan, PlanError, Running, SpawnError, Spawned, Survey, WaitError, launch, plan, stage,
-};
 pub use outcome::{Exit, Signal};
+#[cfg(target_os = "linux")]
+pub use platform::{
+    HostFacts, LaunchError, Plan, PlanError, Running, Survey, SurveyError, etc, launch, plan, stage,
+};
+pub use spawned::{FreezeError, SpawnError, Spawned, WaitError};
+
+#[cfg(target_os = "linux")]
+use linux as platform;
 
 mod outcome;
+mod program;
+mod spawned;

@@ -22,8 +22,9 @@ use super::channel::Channel;
 use super::facts::Userns;
 use super::mounts::{MountPoint, STAGE};
 use super::plan::Plan;
-use super::running::{Half, Running, SpawnError};
+use super::running::{Half, Running};
 use super::wire::{Order, Step};
+use crate::SpawnError;
 
 /// Why a jail did not start.
 #[derive(Debug, thiserror::Error)]

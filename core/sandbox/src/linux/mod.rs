@@ -32,6 +32,6 @@ pub use survey::{Survey, SurveyError};
 #[cfg(target_os = "linux")]
 pub use launch::{LaunchError, launch};
 #[cfg(target_os = "linux")]
-pub use running::{FreezeError, Running, SpawnError, Spawned, WaitError};
+pub use running::Running;
 #[cfg(target_os = "linux")]
 pub use stage::stage;

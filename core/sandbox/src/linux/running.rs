@@ -6,12 +6,10 @@
 //! between the streams and anyone.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use enclos_paths::{AbsPath, shown};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions};
@@ -19,8 +17,8 @@ use rustix::process::{Pid, WaitOptions};
 use super::channel::{Channel, Frame};
 use super::launch::Failure;
 use super::plan::Confinement;
-use super::wire::{FromStage, Refusal, ToStage};
-use crate::{Command, Exit, Signal};
+use super::wire::{FromStage, ToStage};
+use crate::{Command, Exit, FreezeError, Signal, SpawnError, Spawned, WaitError};
 
 /// A jail that runs. Dropping it kills the jail.
 #[derive(Debug)]
@@ -36,78 +34,6 @@ pub struct Running {
     next: u32,
     on_terminal: bool,
     reaped: bool,
-}
-
-/// A command that was started in a jail, and our ends of its streams.
-#[derive(Debug)]
-pub struct Spawned {
-    /// Names it towards [`Running`]; 0 is the jail's own command.
-    pub id: u32,
-    /// The other end of its terminal, when it has one.
-    pub terminal: Option<OwnedFd>,
-    /// Where its standard input is written to, if it is a pipe.
-    pub stdin: Option<OwnedFd>,
-    /// Where its standard output is read from, if it is a pipe.
-    pub stdout: Option<OwnedFd>,
-    /// Where its standard error is read from, if it is a pipe.
-    pub stderr: Option<OwnedFd>,
-}
-
-/// Why a command did not start in a jail.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SpawnError {
-    /// No such program: exit code 127.
-    #[error("{}: command not found", shown(.program.as_encoded_bytes()))]
-    NotFound {
-        /// The program as it was asked for.
-        program: OsString,
-    },
-    /// There is one but it cannot be executed: exit code 126.
-    #[error("{}: cannot be executed", shown(.program.as_encoded_bytes()))]
-    CannotExecute {
-        /// The program as it was asked for.
-        program: OsString,
-        /// What the kernel said.
-        #[source]
-        source: io::Error,
-    },
-    /// The working folder cannot be entered.
-    #[error("cannot work in {cwd}")]
-    WorkingFolder {
-        /// The folder inside.
-        cwd: AbsPath,
-        /// What the kernel said.
-        #[source]
-        source: io::Error,
-    },
-    /// A pipe, a terminal or a process could not be made.
-    #[error("cannot start another process")]
-    Resources(#[source] io::Error),
-    /// The jail is gone.
-    #[error("the jail has ended")]
-    Gone,
-}
-
-/// Why the processes of a jail do not stand still. All of them go on.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FreezeError {
-    /// One of them did not stop in time.
-    #[error("a process could not be stopped")]
-    Unstoppable,
-    /// The jail is gone.
-    #[error("the jail has ended")]
-    Gone,
-}
-
-/// Why waiting failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WaitError {
-    /// The kernel refused to wait.
-    #[error("cannot wait for the jail")]
-    Wait(#[source] io::Error),
 }
 
 impl Running {
@@ -137,7 +63,7 @@ impl Running {
                     refusal,
                     errno,
                 }) if refused == id => {
-                    return Err(refused_because(command, refusal, errno));
+                    return Err(SpawnError::refused(command, refusal, errno));
                 }
                 _ => return Err(SpawnError::Gone),
             }
@@ -377,7 +303,9 @@ impl Half {
                     }),
                     ..,
                 ) => {
-                    return Err(Failure::Command(refused_because(command, refusal, errno)));
+                    return Err(Failure::Command(SpawnError::refused(
+                        command, refusal, errno,
+                    )));
                 }
                 _ => {
                     return Err(Failure::Resources(io::Error::from(
@@ -466,20 +394,6 @@ fn unsent(error: io::Error) -> SpawnError {
     match error.kind() {
         io::ErrorKind::InvalidInput => SpawnError::Resources(Errno::TOOBIG.into()),
         _ => SpawnError::Gone,
-    }
-}
-
-fn refused_because(command: &Command, refusal: Refusal, errno: i32) -> SpawnError {
-    let program = command.argv.first().cloned().unwrap_or_default();
-    let source = io::Error::from_raw_os_error(errno);
-    match refusal {
-        Refusal::NotFound => SpawnError::NotFound { program },
-        Refusal::CannotExecute => SpawnError::CannotExecute { program, source },
-        Refusal::WorkingFolder => SpawnError::WorkingFolder {
-            cwd: command.cwd.clone(),
-            source,
-        },
-        Refusal::Resources => SpawnError::Resources(source),
     }
 }
 

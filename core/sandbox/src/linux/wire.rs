@@ -11,6 +11,7 @@ use enclos_paths::AbsPath;
 
 use super::filter::Instruction;
 use super::plan::{Confinement, FileRule, Landlock, OverlayMount};
+use crate::spawned::Refusal;
 use crate::{Command, Exit, Piped, Signal, Stdio};
 
 /// What the launcher tells the stage.
@@ -94,19 +95,6 @@ pub(crate) enum Step {
     Landlock,
     /// The system call filter.
     Filter,
-}
-
-/// Why a command was not executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// There is no such program.
-    NotFound,
-    /// There is one, but it cannot be executed.
-    CannotExecute,
-    /// The working folder cannot be entered.
-    WorkingFolder,
-    /// The terminal or a process could not be made.
-    Resources,
 }
 
 /// What the outer stage is to do; it comes as a file in memory.

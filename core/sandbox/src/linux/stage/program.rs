@@ -1,20 +1,20 @@
-//! Finds a program as a shell would, and starts it with its own streams.
+//! Starts a program with its own streams.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsString};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use enclos_sys::spawn::Spawn;
-use rustix::fs::{Access, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::Pid;
 use rustix::pty::OpenptFlags;
 use rustix::termios::{InputModes, OptionalActions, Winsize};
 
-use super::super::wire::Refusal;
 use crate::Command;
+use crate::spawned::Refusal;
 
 /// A command that was executed.
 pub(super) struct Started {
@@ -37,7 +37,7 @@ pub(super) fn start(command: &Command, pipes: &[OwnedFd]) -> Result<Started, (Re
     rustix::process::umask(Mode::from_raw_mode(command.umask & 0o777));
     std::env::set_current_dir(command.cwd.as_path())
         .map_err(|error| (Refusal::WorkingFolder, error))?;
-    let program = find(command)?;
+    let program = crate::program::find(command)?;
     let terminal = match command.stdio.terminal() {
         None => None,
         Some((rows, cols)) => {
@@ -77,8 +77,6 @@ pub(super) fn start(command: &Command, pipes: &[OwnedFd]) -> Result<Started, (Re
 }
 
 const SHELL: &std::ffi::CStr = c"/bin/sh";
-/// Where a program is looked for when the environment has no PATH.
-const PLACES: &str = "/usr/local/bin:/usr/bin:/bin";
 
 fn prepare<'a>(command: &Command, program: &Path) -> io::Result<Spawn<'a>> {
     let word = |bytes: Vec<u8>| CString::new(bytes).map_err(io::Error::from);
@@ -96,53 +94,6 @@ fn prepare<'a>(command: &Command, program: &Path) -> io::Result<Spawn<'a>> {
         terminal: None,
         descriptors: Vec::new(),
     })
-}
-
-/// The executable that `command` means.
-fn find(command: &Command) -> Result<PathBuf, (Refusal, io::Error)> {
-    let missing = (Refusal::NotFound, Errno::NOENT.into());
-    let Some(name) = command.argv.first().filter(|name| !name.is_empty()) else {
-        return Err(missing);
-    };
-    if name.as_bytes().contains(&b'/') {
-        let path = PathBuf::from(name);
-        return match look(&path) {
-            Ok(()) => Ok(path),
-            Err(Errno::NOENT | Errno::NOTDIR) => Err(missing),
-            Err(errno) => Err((Refusal::CannotExecute, errno.into())),
-        };
-    }
-    let path = command
-        .env
-        .iter()
-        .rev()
-        .find(|(name, _)| name == "PATH")
-        .map(|(_, value)| value.as_os_str());
-    let mut refused = missing;
-    for folder in path
-        .unwrap_or(OsStr::new(PLACES))
-        .as_bytes()
-        .split(|byte| *byte == b':')
-    {
-        let folder = if folder.is_empty() { b"." } else { folder };
-        let candidate = Path::new(OsStr::from_bytes(folder)).join(name);
-        match look(&candidate) {
-            Ok(()) => return Ok(candidate),
-            // The search goes on: a later folder may have one that can be executed.
-            Err(Errno::ACCESS) => refused = (Refusal::CannotExecute, Errno::ACCESS.into()),
-            Err(_) => {}
-        }
-    }
-    Err(refused)
-}
-
-/// Whether there is a file to execute at `path`.
-fn look(path: &Path) -> Result<(), Errno> {
-    let stat = rustix::fs::stat(path)?;
-    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
-        return Err(Errno::ACCESS);
-    }
-    rustix::fs::access(path, Access::EXEC_OK)
 }
 
 /// Opens a terminal of the jail's own; the slave's name is one inside, so `tty` and `/dev/tty` work.
