@@ -6,15 +6,123 @@
 //! in place, nothing is reached through a link, and what the person had is kept for undo. One file that cannot be
 //! applied does not stop the others; a full disk takes everything back.
 //!
-//! The caller holds the lock of the original: two sessions of a project never apply at once.
+//! The caller holds the lock of the original: two sessions of a project never apply at once. How it is done is in
+//! [`crate::moves`]; here it is decided what should be where.
 
+mod choose;
+
+use std::collections::BTreeMap;
 use std::io;
 
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_sys::open::OpenError;
 
+use crate::Approval;
+use crate::Faults;
 use crate::HunkId;
+use crate::Review;
+use crate::TreeSources;
+use crate::moves;
+use crate::moves::Store;
+use crate::source::Tree;
+
+/// Brings what was approved into the original.
+///
+/// `review` is what [`crate::scan()`] found just before, `store` a folder of the session that only this crate uses.
+///
+/// # Errors
+/// When nothing at all was done; see [`ApplyError`]. What became of each file is in [`Applied`].
+pub fn apply(
+    sources: &TreeSources<'_>,
+    review: &Review,
+    approval: &Approval,
+    store: &AbsPath,
+    faults: &dyn Faults,
+) -> Result<Applied, ApplyError> {
+    let (original, copy) = (
+        Tree::open(sources.original.path())?,
+        Tree::open(sources.copy)?,
+    );
+    let store = open_store(store)?;
+    let trees = Trees {
+        sources,
+        original: &original,
+        copy: &copy,
+    };
+    let (plan, mut files) = choose::plan(&trees, review, approval);
+    if plan.units.is_empty() {
+        return Ok(Applied {
+            files: files.into_iter().collect(),
+            record: None,
+            without_exchange: false,
+        });
+    }
+    let reports: Vec<Vec<ProjectPath>> =
+        plan.units.iter().map(|unit| unit.reports.clone()).collect();
+    let ended = moves::run(
+        &original,
+        sources.original.path(),
+        &store,
+        plan,
+        (moves::Kind::Apply, faults),
+    )?;
+    files.extend(outcomes(&reports, ended.units));
+    Ok(Applied {
+        files: files.into_iter().collect(),
+        record: ended.record,
+        without_exchange: ended.without_exchange,
+    })
+}
+
+/// What a plan of an apply is made from.
+pub(crate) struct Trees<'a> {
+    pub(crate) sources: &'a TreeSources<'a>,
+    pub(crate) original: &'a Tree,
+    pub(crate) copy: &'a Tree,
+}
+
+/// Opens the store, in which nothing may be in progress.
+pub(crate) fn open_store(path: &AbsPath) -> Result<Store, ApplyError> {
+    let fail = |source| ApplyError::Store {
+        doing: "open",
+        path: path.clone(),
+        source,
+    };
+    let store = Store::open(path).map_err(fail)?;
+    match store.journal().map_err(fail)? {
+        Some(_) => Err(ApplyError::Unrecovered),
+        None => Ok(store),
+    }
+}
+
+/// The outcome of each path that is told.
+pub(crate) fn outcomes(
+    reports: &[Vec<ProjectPath>],
+    units: Vec<Result<Vec<Lost>, Stopped>>,
+) -> BTreeMap<ProjectPath, Outcome> {
+    let mut told = BTreeMap::new();
+    for (paths, result) in reports.iter().zip(units) {
+        let Some((first, others)) = paths.split_first() else {
+            continue;
+        };
+        for path in others {
+            let outcome = match &result {
+                Ok(lost) => Outcome::Applied { lost: lost.clone() },
+                Err(_) => Outcome::Stopped(Stopped::Together {
+                    other: first.clone(),
+                }),
+            };
+            told.insert(path.clone(), outcome);
+        }
+        let outcome = match result {
+            Ok(lost) => Outcome::Applied { lost },
+            Err(stopped) => Outcome::Stopped(stopped),
+        };
+        told.insert(first.clone(), outcome);
+    }
+    told
+}
 
 /// What an apply did.
 #[derive(Debug)]
@@ -164,10 +272,14 @@ pub enum ApplyError {
         #[source]
         source: io::Error,
     },
+    /// Everything had to be taken back, and something could not be. The next recovery tries again.
+    #[error("not everything could be put back yet; it is tried again before the next apply")]
+    NotTakenBack {
+        /// Why not.
+        #[source]
+        source: Stopped,
+    },
     /// A fault that a test asked for.
     #[error("stopped as asked at a step")]
     Crashed,
 }
-
-/// What the name of the folder in the original that an apply works in starts with. It is gone when the apply is done.
-pub(crate) const STAGING_PREFIX: &str = ".enclos-staging-";

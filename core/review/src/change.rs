@@ -10,6 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use enclos_clone::Absence;
+use enclos_clone::Identity;
 use enclos_paths::ProjectPath;
 
 use crate::Hunk;
@@ -86,6 +87,8 @@ pub struct FileChange {
     pub hard_linked: Option<HardLinked>,
     /// The state at the start when its contents are still known; what a merge compares with.
     pub(crate) base: Option<FileState>,
+    /// What the original's file was told by when its contents were read.
+    pub(crate) seen: Option<Identity>,
 }
 
 impl FileChange {

@@ -21,13 +21,14 @@ mod hunk;
 mod hunks;
 mod ignored;
 mod merge;
+mod moves;
 mod recover;
 pub mod scan;
 mod source;
 mod text;
 mod undo;
 
-pub use apply::{Applied, ApplyError, Lost, Outcome, RecordId, Stopped};
+pub use apply::{Applied, ApplyError, Lost, Outcome, RecordId, Stopped, apply};
 pub use approval::{Approval, Approved, Choice, Seal};
 pub use change::{
     ChangeKind, Conflict, Content, ContentHash, FileChange, FileKind, FileState, FolderChange,
@@ -37,7 +38,8 @@ pub use fault::{Fault, Faults, NoFaults, Step};
 pub use held::Held;
 pub use hunk::{CONTEXT, Hunk, HunkId, HunkIdError, Line, LineKind};
 pub use ignored::Unreviewable;
-pub use recover::{Found, Left, Recovered};
+pub use moves::FormatError;
+pub use recover::{Found, Left, RecoverError, Recovered, recover};
 pub use scan::{RustAnalyzer, ScanError, ScanOptions, scan};
 pub use source::{Base, NoBase, TreeSources};
-pub use undo::{Edited, UndoError, UndoRequest, Undone, Which};
+pub use undo::{Edited, UndoError, UndoRequest, Undone, Which, undo};

@@ -5,6 +5,7 @@
 
 use enclos_clone::Absence;
 use enclos_clone::Entry;
+use enclos_clone::Identity;
 use enclos_clone::Side as Tree;
 use enclos_paths::ProjectPath;
 
@@ -92,6 +93,7 @@ impl Sides<'_> {
             held: None,
             hard_linked: None,
             base: base.and_then(|base| base.state.clone()),
+            seen: self.ours.stat.as_ref().map(Identity::of),
         }))
     }
 

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use enclos_clone::Baseline;
+use enclos_clone::Identity;
 use enclos_clone::Presence;
 use enclos_paths::ProjectPath;
 
@@ -183,5 +184,6 @@ fn make_move(looker: &Looker<'_>, found: &mut Found, from: ProjectPath, before: 
     });
     change.kind = ChangeKind::Renamed { from };
     change.before = before;
+    change.seen = old.stat.as_ref().map(Identity::of);
     change.after = new.state;
 }

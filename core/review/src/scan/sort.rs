@@ -14,12 +14,12 @@ use crate::GitChange;
 use crate::Note;
 use crate::NoteKind;
 use crate::TreeSources;
-use crate::apply::STAGING_PREFIX;
 use crate::held::git_place;
 use crate::held::prefixes;
 use crate::ignored::Grouping;
 use crate::ignored::Shape;
 use crate::ignored::Unreviewable;
+use crate::moves::STAGING_PREFIX;
 
 /// What a difference is, before any contents are read.
 pub(super) enum Sort {

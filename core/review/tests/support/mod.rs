@@ -25,13 +25,19 @@ use enclos_clone::Quiet;
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_paths::ProjectRoot;
+use enclos_review::Applied;
+use enclos_review::ApplyError;
 use enclos_review::Approval;
 use enclos_review::Base;
 use enclos_review::Choice;
+use enclos_review::Faults;
 use enclos_review::FileChange;
+use enclos_review::NoFaults;
+use enclos_review::Outcome;
 use enclos_review::Review;
 use enclos_review::ScanOptions;
 use enclos_review::TreeSources;
+use enclos_review::apply;
 use enclos_review::scan;
 use tempfile::TempDir;
 
@@ -153,6 +159,36 @@ impl Session {
         scan(&self.sources(), &ScanOptions::at(0)).unwrap()
     }
 
+    pub fn apply(&self, approval: &Approval) -> Result<Applied, ApplyError> {
+        self.apply_with(approval, &NoFaults)
+    }
+
+    pub fn apply_with(
+        &self,
+        approval: &Approval,
+        faults: &dyn Faults,
+    ) -> Result<Applied, ApplyError> {
+        apply(
+            &self.sources(),
+            &self.scan(),
+            approval,
+            &self.store(),
+            faults,
+        )
+    }
+
+    /// Applies everything, and expects every file to be written.
+    pub fn apply_all(&self) -> Applied {
+        let applied = self.apply(&Approval::with_risks(&self.scan())).unwrap();
+        for (path, outcome) in &applied.files {
+            assert!(
+                matches!(outcome, Outcome::Applied { .. }),
+                "{path}: {outcome:?}"
+            );
+        }
+        applied
+    }
+
     pub fn agent(&self, path: &str, text: &str) {
         write(&self.copy.join(path), text);
     }
@@ -210,4 +246,12 @@ pub fn choose(review: &Review, at: &str, choice: Choice) -> Approval {
     let mut approval = Approval::default();
     approval.add(change(review, at), choice);
     approval
+}
+
+/// What became of one path.
+pub fn outcome<'a>(applied: &'a Applied, at: &str) -> &'a Outcome {
+    let found = applied.files.iter().find(|(found, _)| *found == path(at));
+    &found
+        .unwrap_or_else(|| panic!("{at} is not in {applied:#?}"))
+        .1
 }

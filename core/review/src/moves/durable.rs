@@ -1,0 +1,166 @@
+//! Making many files durable at the price of a few flushes.
+//!
+//! ext4 and XFS write names, sizes and allocations of all files through one log: once the bytes of all files are on
+//! their way and have arrived, one flush of any file makes everything before it durable. That was measured and tried
+//! by pulling the plug on images; it is relied on only where the kernel says that there is such a log. Everywhere else
+//! each file and folder is flushed by itself, many at a time, because flushes that wait together cost one.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
+
+use enclos_sys::flush;
+
+/// How things are made durable where the original lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durable {
+    /// One flush for everything that was started before.
+    Log,
+    /// One flush each.
+    Each,
+}
+
+impl Durable {
+    /// What the file system of `folder` keeps.
+    pub(super) fn of(folder: impl AsFd) -> Self {
+        if platform::keeps_log(folder) {
+            Self::Log
+        } else {
+            Self::Each
+        }
+    }
+}
+
+/// Files on their way to the disk.
+#[derive(Debug)]
+pub(super) struct Batch {
+    how: Durable,
+    open: VecDeque<OwnedFd>,
+}
+
+/// How many files are kept open; the usual limit of a process is 1,024, and others need some.
+const MOST_OPEN: usize = 256;
+
+/// How many flushes wait together.
+const TOGETHER: usize = 16;
+
+impl Batch {
+    pub(super) fn new(how: Durable) -> Self {
+        Self {
+            how,
+            open: VecDeque::new(),
+        }
+    }
+
+    /// Takes a file that is written; its bytes start on their way.
+    pub(super) fn add(&mut self, file: File) -> io::Result<()> {
+        // Not every file system starts early; it is only a help.
+        let _ = flush::start(&file);
+        self.open.push_back(file.into());
+        if self.open.len() < MOST_OPEN {
+            Ok(())
+        } else {
+            self.arrive()
+        }
+    }
+
+    /// Takes a folder or link-holder that needs its own flush.
+    pub(super) fn add_folder(&mut self, folder: OwnedFd) -> io::Result<()> {
+        self.open.push_back(folder);
+        if self.open.len() < MOST_OPEN {
+            Ok(())
+        } else {
+            self.arrive()
+        }
+    }
+
+    /// Waits until everything taken so far is on the disk; with a log that holds once `anchor` was flushed.
+    pub(super) fn finish(&mut self, anchor: impl AsFd) -> io::Result<()> {
+        self.arrive()?;
+        flush::through(anchor)
+    }
+
+    fn arrive(&mut self) -> io::Result<()> {
+        match self.how {
+            Durable::Log => self.open.drain(..).try_for_each(|file| flush::wait(&file)),
+            Durable::Each => {
+                flush_together(self.open.make_contiguous()).inspect(|()| self.open.clear())
+            }
+        }
+    }
+}
+
+fn flush_together(files: &[OwnedFd]) -> io::Result<()> {
+    if files.len() < 3 {
+        return files.iter().try_for_each(flush::through);
+    }
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || loop {
+        let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        match files.get(at) {
+            Some(file) => flush::through(file)?,
+            None => return Ok(()),
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..TOGETHER.min(files.len()))
+            .map(|_| scope.spawn(work))
+            .collect();
+        let mine = work();
+        let theirs = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+        });
+        theirs.fold(mine, Result::and)
+    })
+}
+
+#[cfg(target_os = "linux")]
+mod platform {
+    use std::os::fd::AsFd;
+
+    use rustix::fs::fstatfs;
+    use rustix::fs::major;
+    use rustix::fs::minor;
+
+    const XFS: u64 = 0x5846_5342;
+    const EXT: u64 = 0xef53;
+
+    pub(super) fn keeps_log(folder: impl AsFd) -> bool {
+        let Ok(stat) = enclos_sys::stat::stat_fd(&folder) else {
+            return false;
+        };
+        match fstatfs(folder).map(|fs| fs.f_type as u64 & 0xffff_ffff) {
+            Ok(XFS) => true,
+            Ok(EXT) => has_journal(stat.dev),
+            _ => false,
+        }
+    }
+
+    /// An ext4 file system can be made without a journal; the kernel then names no thread for it.
+    fn has_journal(dev: u64) -> bool {
+        let block = format!("/sys/dev/block/{}:{}", major(dev), minor(dev));
+        let Ok(device) = std::fs::canonicalize(block) else {
+            return false;
+        };
+        let Some(name) = device.file_name() else {
+            return false;
+        };
+        let path = std::path::Path::new("/sys/fs/ext4")
+            .join(name)
+            .join("journal_task");
+        std::fs::read_to_string(path).is_ok_and(|task| !task.trim().starts_with('<'))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use std::os::fd::AsFd;
+
+    pub(super) fn keeps_log(_folder: impl AsFd) -> bool {
+        false
+    }
+}

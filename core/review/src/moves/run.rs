@@ -1,0 +1,553 @@
+//! Carries a plan out, from an empty staging folder to an empty staging folder.
+//!
+//! In order: stage everything; make it durable; write the journal; move; look a last time; make the moves durable;
+//! write the record, from which on it counts; move what was displaced into the store; tidy up. Up to the record
+//! everything can be taken back, and is when the disk is full or the store fails.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::AsFd;
+
+use enclos_paths::AbsPath;
+use enclos_paths::ProjectPath;
+use enclos_sys::flush;
+use enclos_sys::open::open_folder_at;
+use enclos_sys::open::open_parent;
+use enclos_sys::stat::Stat;
+use enclos_sys::stat::stat_at;
+use rustix::fs::AtFlags;
+use rustix::fs::Mode;
+use rustix::fs::mkdirat;
+use rustix::fs::renameat;
+use rustix::fs::unlinkat;
+use rustix::io::Errno;
+
+use super::Kind;
+use super::Need;
+use super::Op;
+use super::Plan;
+use super::Record;
+use super::Source;
+use super::Store;
+use super::Trouble;
+use super::clear::clear_staging;
+use super::durable::Batch;
+use super::durable::Durable;
+use super::journal::Journal;
+use super::names::At;
+use super::record::Kept;
+use super::stage;
+use super::store;
+use super::takeback::Back;
+use super::takeback::Workplace;
+use super::takeback::slot_name;
+use crate::Faults;
+use crate::FileKind;
+use crate::Lost;
+use crate::RecordId;
+use crate::Step;
+use crate::Stopped;
+use crate::source::Tree;
+
+/// What a run did.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// None when nothing was moved.
+    pub(crate) record: Option<RecordId>,
+    /// What became of each unit, in the order of the plan.
+    pub(crate) units: Vec<Result<Vec<Lost>, Stopped>>,
+    pub(crate) without_exchange: bool,
+}
+
+/// Carries out `plan` in the original at `root`.
+pub(crate) fn run(
+    original: &Tree,
+    root: &AbsPath,
+    store: &Store,
+    plan: Plan<'_>,
+    how: (Kind, &dyn Faults),
+) -> Result<Ended, Trouble> {
+    let (kind, faults) = how;
+    let id = store
+        .next()
+        .map_err(|e| Trouble::for_all("read", &store.path, e))?;
+    let place = open_workplace(original, root, store, id, faults)?;
+    let mut run = Run::new(&place, plan, kind)?;
+    match run.until_it_counts() {
+        Ok(()) => {}
+        Err(Trouble::Crash) => return Err(Trouble::Crash),
+        Err(trouble) => {
+            run.give_up()?;
+            return Err(trouble);
+        }
+    }
+    run.tidy_up()?;
+    Ok(run.ended())
+}
+
+fn open_workplace<'a>(
+    original: &'a Tree,
+    root: &'a AbsPath,
+    store: &'a Store,
+    id: RecordId,
+    faults: &'a dyn Faults,
+) -> Result<Workplace<'a>, Trouble> {
+    let staging_name = store.staging_name(id);
+    let fail = |e: io::Error| Trouble::for_all("make the working folder in", root, e);
+    super::injected(faults.at(Step::MakeStaging, None))?.map_err(fail)?;
+    // What is left there was never moved anywhere: a journal would have been found.
+    clear_staging(original, &staging_name).map_err(fail)?;
+    mkdirat(original.fd(), &staging_name, Mode::RWXU).map_err(|e| fail(e.into()))?;
+    let staging = open_folder_at(original.fd(), staging_name.as_ref()).map_err(fail)?;
+    Ok(Workplace {
+        original,
+        root,
+        store,
+        faults,
+        id,
+        staging,
+        staging_name,
+        without_exchange: false.into(),
+        staging_stays: false.into(),
+    })
+}
+
+struct Run<'a, 'p> {
+    place: &'a Workplace<'a>,
+    plan: Plan<'p>,
+    kind: Kind,
+    durable: Durable,
+    /// The units and tasks in the order in which they are done.
+    order: Vec<(usize, usize)>,
+    /// What was done, and what was moved away, as it was seen.
+    done: Vec<(usize, usize, Option<Stat>)>,
+    stopped: Vec<Option<Stopped>>,
+    /// Whether the store lies on another file system, so that what the person has is copied before anything moves.
+    keeps_copies: bool,
+    counts: bool,
+}
+
+impl<'a, 'p> Run<'a, 'p> {
+    fn new(place: &'a Workplace<'a>, mut plan: Plan<'p>, kind: Kind) -> Result<Self, Trouble> {
+        let fail = |e: io::Error| Trouble::for_all("write to", &place.store.path, e);
+        let order = order(&plan);
+        for (slot, &(unit, task)) in order.iter().enumerate() {
+            plan.units[unit].tasks[task].step.slot = u32::try_from(slot).unwrap_or(u32::MAX);
+        }
+        let kept = place.store.make_kept(place.id).map_err(fail)?;
+        let keeps_copies = is_elsewhere(place, &kept).map_err(fail)?;
+        let stopped = plan.units.iter().map(|_| None).collect();
+        let durable = Durable::of(&place.staging);
+        Ok(Self {
+            place,
+            plan,
+            kind,
+            durable,
+            order,
+            done: Vec::new(),
+            stopped,
+            keeps_copies,
+            counts: false,
+        })
+    }
+
+    fn until_it_counts(&mut self) -> Result<(), Trouble> {
+        self.stage()?;
+        if self.order.is_empty() {
+            return Ok(());
+        }
+        self.write_journal()?;
+        self.perform()?;
+        self.look_a_last_time()?;
+        if self.done.is_empty() {
+            return Ok(());
+        }
+        self.sync_moves()?;
+        self.commit()
+    }
+
+    fn stage(&mut self) -> Result<(), Trouble> {
+        let mut batch = Batch::new(self.durable);
+        let mut kept_batch = Batch::new(Durable::Each);
+        for (unit, task) in self.order.clone() {
+            if self.stopped[unit].is_some() {
+                continue;
+            }
+            let result = self.stage_one(unit, task, &mut batch, &mut kept_batch);
+            self.settle(unit, result)?;
+        }
+        let stopped = &self.stopped;
+        self.order.retain(|&(unit, _)| stopped[unit].is_none());
+        if self.order.is_empty() {
+            return Ok(());
+        }
+        let fail = |e: io::Error| Trouble::for_all("write to", self.place.root, e);
+        self.place.at(Step::SyncStaged, None)?.map_err(fail)?;
+        if self.keeps_copies {
+            let kept = self.place.store.kept(self.place.id).map_err(fail)?;
+            kept_batch.finish(&kept).map_err(fail)?;
+        }
+        batch.finish(&self.place.staging).map_err(fail)
+    }
+
+    fn stage_one(
+        &mut self,
+        unit: usize,
+        task: usize,
+        batch: &mut Batch,
+        kept_batch: &mut Batch,
+    ) -> Result<(), Trouble> {
+        let tasks = &mut self.plan.units[unit].tasks;
+        if let Source::Twin(twin) = tasks[task].source {
+            let twin = tasks[twin].step.clone();
+            self.place.stage_twin(&mut tasks[task].step, &twin)?;
+        } else if tasks[task].step.op.stages() {
+            self.place.stage(&mut tasks[task], batch)?;
+        }
+        let task = &tasks[task];
+        if self.keeps_copies && task.step.op.displaces() {
+            let fail = |e| Trouble::of("copy what is there", &self.place.store.path, e);
+            self.place
+                .at(Step::KeepCopy, Some(&task.step.path))?
+                .map_err(fail)?;
+            let kept = self.place.store.kept(self.place.id).map_err(fail)?;
+            let slot = slot_name(task.step.slot);
+            let copied = stage::copy_over(
+                self.place.original,
+                &task.step.path,
+                At::new(&kept, &slot[..]),
+                kept_batch,
+            )
+            .map_err(fail)?;
+            let expected = task
+                .step
+                .before
+                .as_ref()
+                .and_then(|before| match before.kind {
+                    FileKind::File { size, hash } => Some((size, hash)),
+                    _ => None,
+                });
+            if copied != expected {
+                return Err(Stopped::ChangedMeanwhile.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn write_journal(&self) -> Result<(), Trouble> {
+        let place = self.place;
+        let fail = |e: io::Error| Trouble::for_all("write to", &place.store.path, e);
+        place.at(Step::WriteJournal, None)?.map_err(fail)?;
+        let text = Journal::text(place.id, &place.staging_name, &self.plan, &self.order)
+            .map_err(|e| fail(e.into()))?;
+        place.store.write_journal(&text).map_err(fail)
+    }
+
+    fn perform(&mut self) -> Result<(), Trouble> {
+        for (unit, task) in self.order.clone() {
+            if self.stopped[unit].is_some() {
+                continue;
+            }
+            match self.place.perform(&self.plan.units[unit].tasks[task]) {
+                Ok(stat) => self.done.push((unit, task, stat)),
+                failed => {
+                    self.settle(unit, failed.map(|_| ()))?;
+                    self.take_unit_back(unit)?;
+                }
+            }
+        }
+        self.drop_unused_folders()
+    }
+
+    /// Someone may hold a file open and write to it after it was moved away, or save over what was just put there.
+    fn look_a_last_time(&mut self) -> Result<(), Trouble> {
+        self.place
+            .at(Step::LastLook, None)?
+            .map_err(|e| self.place.trouble("look at what was moved", e))?;
+        let moved: BTreeSet<usize> = self
+            .done
+            .iter()
+            .filter(|done| !self.is_quiet(done))
+            .map(|(unit, ..)| *unit)
+            .collect();
+        for unit in moved {
+            self.stopped[unit] = Some(Stopped::ChangedMeanwhile);
+            self.take_unit_back(unit)?;
+        }
+        Ok(())
+    }
+
+    fn is_quiet(&self, (unit, task, seen): &(usize, usize, Option<Stat>)) -> bool {
+        let step = &self.plan.units[*unit].tasks[*task].step;
+        let same = |seen: &Stat, now: &Stat| {
+            (seen.ino, seen.size, seen.mtime, seen.mode) == (now.ino, now.size, now.mtime, now.mode)
+        };
+        let displaced = match seen {
+            Some(seen) => {
+                stat_at(&self.place.staging, slot_name(step.slot)).is_ok_and(|now| same(seen, &now))
+            }
+            None => true,
+        };
+        let is_there = || {
+            let folder = open_parent(self.place.original.fd(), &step.path).ok();
+            folder.and_then(|(folder, name)| stage::inode(folder.as_fd(), name))
+        };
+        displaced && (!step.op.stages() || is_there() == step.staged)
+    }
+
+    fn sync_moves(&self) -> Result<(), Trouble> {
+        let fail = |e: io::Error| Trouble::for_all("write to", self.place.root, e);
+        self.place.at(Step::SyncMoves, None)?.map_err(fail)?;
+        if self.durable == Durable::Log {
+            // The record goes through the same log, unless it lies elsewhere.
+            return if self.keeps_copies {
+                flush::through(&self.place.staging).map_err(fail)
+            } else {
+                Ok(())
+            };
+        }
+        let folders: BTreeSet<Option<ProjectPath>> = self
+            .done
+            .iter()
+            .map(|(unit, task, _)| self.plan.units[*unit].tasks[*task].step.path.parent())
+            .collect();
+        let mut batch = Batch::new(Durable::Each);
+        for folder in folders {
+            let opened = match &folder {
+                Some(folder) => enclos_sys::open::open_folder(self.place.original.fd(), folder),
+                None => Ok(self
+                    .place
+                    .original
+                    .fd()
+                    .try_clone_to_owned()
+                    .map_err(fail)?),
+            };
+            // One that is gone by now was removed by this plan.
+            if let Ok(opened) = opened {
+                batch.add_folder(opened).map_err(fail)?;
+            }
+        }
+        batch.finish(&self.place.staging).map_err(fail)
+    }
+
+    /// From here on the apply counts.
+    fn commit(&mut self) -> Result<(), Trouble> {
+        let place = self.place;
+        let fail = |e: io::Error| Trouble::for_all("write to", &place.store.path, e);
+        place.at(Step::Commit, None)?.map_err(fail)?;
+        let text = self.record().text().map_err(|e| fail(e.into()))?;
+        let kept = place.store.kept(place.id).map_err(fail)?;
+        store::write_whole(&kept, store::RECORD, &text).map_err(fail)?;
+        self.counts = true;
+        Ok(())
+    }
+
+    fn record(&self) -> Record {
+        let mut units: Vec<Kept> = Vec::new();
+        let mut index = vec![None; self.plan.units.len()];
+        for &(unit, task, _) in &self.done {
+            let at = *index[unit].get_or_insert_with(|| {
+                units.push(Kept {
+                    reports: self.plan.units[unit].reports.clone(),
+                    moves: Vec::new(),
+                });
+                units.len() - 1
+            });
+            units[at]
+                .moves
+                .push(self.plan.units[unit].tasks[task].step.clone());
+        }
+        Record {
+            kind: self.kind,
+            units,
+        }
+    }
+
+    /// Everything so far counts or was taken back; what is left over is ours. Only a crash keeps this from ending: the
+    /// next recovery does what could not be done here.
+    fn tidy_up(&mut self) -> Result<(), Trouble> {
+        let place = self.place;
+        if self.counts && !self.keep_displaced()? {
+            return Ok(());
+        }
+        if !self.counts && place.store.drop_kept(place.id).is_err() {
+            return Ok(());
+        }
+        if place.at(Step::RemoveStaging, None)?.is_err() || place.staging_stays.get() {
+            return Ok(());
+        }
+        if clear_staging(place.original, &place.staging_name).is_err() {
+            return Ok(());
+        }
+        if place.at(Step::RemoveJournal, None)?.is_ok() {
+            // Not there when nothing came to be moved.
+            let _ = place.store.remove_journal();
+        }
+        Ok(())
+    }
+
+    /// Moves what was displaced into the store; false when something had to stay.
+    fn keep_displaced(&self) -> Result<bool, Trouble> {
+        let place = self.place;
+        let Ok(kept) = place.store.kept(place.id) else {
+            return Ok(false);
+        };
+        for (unit, task, seen) in &self.done {
+            let step = &self.plan.units[*unit].tasks[*task].step;
+            if !step.op.displaces() {
+                continue;
+            }
+            if place.at(Step::KeepMove, Some(&step.path))?.is_err() {
+                return Ok(false);
+            }
+            let slot = slot_name(step.slot);
+            if self.keeps_copies {
+                // A copy was made before; what is here is the same unless someone still wrote to it.
+                let same =
+                    |seen: &Stat, now: &Stat| (seen.size, seen.mtime) == (now.size, now.mtime);
+                let is_same = matches!((seen, stat_at(&place.staging, &slot[..])), (Some(seen), Ok(now)) if same(seen, &now));
+                if !is_same {
+                    place.aside(&slot);
+                } else if unlinkat(&place.staging, &slot[..], AtFlags::empty()).is_err() {
+                    return Ok(false);
+                }
+            } else if renameat(&place.staging, &slot[..], &kept, &slot[..]).is_err() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes everything back, because the whole cannot be done.
+    fn give_up(&mut self) -> Result<(), Trouble> {
+        for (unit, task, _) in std::mem::take(&mut self.done).into_iter().rev() {
+            match self
+                .place
+                .take_back(&self.plan.units[unit].tasks[task].step)
+            {
+                Ok(_) => {}
+                // The journal stays, and the next recovery tries again.
+                Err(Trouble::Unit(stopped)) => return Err(Trouble::NotTakenBack(stopped)),
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        self.tidy_up()
+    }
+
+    /// Notes that a unit stopped; passes on what stops everything.
+    fn settle(&mut self, unit: usize, result: Result<(), Trouble>) -> Result<(), Trouble> {
+        match result {
+            Err(Trouble::Unit(stopped)) => {
+                self.stopped[unit] = Some(stopped);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn take_unit_back(&mut self, unit: usize) -> Result<(), Trouble> {
+        let (mine, others) = std::mem::take(&mut self.done)
+            .into_iter()
+            .partition(|(of, ..)| *of == unit);
+        self.done = others;
+        let mine: Vec<(usize, usize, Option<Stat>)> = mine;
+        for (_, task, _) in mine.into_iter().rev() {
+            if let Back::Left(Some(kept)) = self
+                .place
+                .take_back(&self.plan.units[unit].tasks[task].step)?
+            {
+                self.stopped[unit] = Some(Stopped::ChangedTwice { kept });
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder that was made for files of which none came is not left behind.
+    fn drop_unused_folders(&mut self) -> Result<(), Trouble> {
+        let made: Vec<usize> = self
+            .done
+            .iter()
+            .map(|(unit, ..)| *unit)
+            .filter(|&unit| self.is_way(unit))
+            .collect();
+        for unit in made.into_iter().rev() {
+            let task = &self.plan.units[unit].tasks[0];
+            if self.place.take_back(&task.step)? == Back::Restored {
+                self.done.retain(|(of, ..)| *of != unit);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_way(&self, unit: usize) -> bool {
+        let unit = &self.plan.units[unit];
+        unit.need == Need::May && unit.tasks.iter().any(|task| task.step.op == Op::MakeFolder)
+    }
+
+    fn ended(self) -> Ended {
+        let lost = |unit: &super::Unit<'_>| {
+            unit.tasks
+                .iter()
+                .flat_map(|task| task.lost.clone())
+                .collect()
+        };
+        let units = self
+            .plan
+            .units
+            .iter()
+            .zip(self.stopped)
+            .map(|(unit, stopped)| stopped.map_or_else(|| Ok(lost(unit)), Err));
+        Ended {
+            record: self.counts.then_some(self.place.id),
+            units: units.collect(),
+            without_exchange: self.place.without_exchange.get(),
+        }
+    }
+}
+
+/// Files go first, so that their folders can; folders come before what goes into them; modes last, because a folder
+/// that may not be written to would refuse its own contents.
+fn order(plan: &Plan<'_>) -> Vec<(usize, usize)> {
+    let all = plan
+        .units
+        .iter()
+        .enumerate()
+        .flat_map(|(unit, of)| (0..of.tasks.len()).map(move |task| (unit, task)));
+    let mut order: Vec<_> = all.collect();
+    let step = |&(unit, task): &(usize, usize)| &plan.units[unit].tasks[task].step;
+    let phase = |op: Op| match op {
+        Op::Take => 0,
+        Op::RemoveFolder => 1,
+        Op::MakeFolder => 2,
+        Op::Replace | Op::Put => 3,
+        Op::SetMode => 4,
+    };
+    order.sort_by(|a, b| {
+        let (a, b) = (step(a), step(b));
+        let deepest_first = matches!(a.op, Op::RemoveFolder | Op::SetMode);
+        let by_path = if deepest_first {
+            b.path.cmp(&a.path)
+        } else {
+            a.path.cmp(&b.path)
+        };
+        phase(a.op).cmp(&phase(b.op)).then(by_path)
+    });
+    order
+}
+
+/// Whether names cannot be moved from staging into the store. Only trying tells: one file system can be mounted twice,
+/// and some refuse within themselves.
+fn is_elsewhere(place: &Workplace<'_>, kept: &impl AsFd) -> io::Result<bool> {
+    const PROBE: &str = "probe";
+    mkdirat(&place.staging, PROBE, Mode::RWXU)?;
+    let moved = renameat(&place.staging, PROBE, kept, PROBE);
+    match moved {
+        Ok(()) => unlinkat(kept, PROBE, AtFlags::REMOVEDIR)?,
+        Err(_) => unlinkat(&place.staging, PROBE, AtFlags::REMOVEDIR)?,
+    }
+    match moved {
+        Ok(()) => Ok(false),
+        Err(Errno::XDEV) => Ok(true),
+        Err(errno) => Err(errno.into()),
+    }
+}

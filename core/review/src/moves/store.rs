@@ -1,0 +1,192 @@
+//! Where the machine keeps what must outlive it: the journal of work in progress, and what can be undone.
+//!
+//! ```text
+//! STORE/journal         what is being moved; there only while it is, or after a crash
+//! STORE/undo/N/record   apply or undo number N, which counts because this file is there
+//! STORE/undo/N/SLOT     what the person had in its place
+//! STORE/aside/N-SLOT    a version that could not be put back where it was
+//! ```
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use enclos_paths::AbsPath;
+use enclos_sys::flush;
+use enclos_sys::open::open_root;
+use rustix::fs::AtFlags;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::fs::mkdirat;
+use rustix::fs::openat;
+use rustix::fs::renameat;
+use rustix::fs::unlinkat;
+use rustix::io::Errno;
+
+use super::STAGING_PREFIX;
+use crate::RecordId;
+
+/// The folder of one session that belongs to this crate.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) path: AbsPath,
+    fd: OwnedFd,
+}
+
+pub(crate) const JOURNAL: &str = "journal";
+pub(crate) const RECORD: &str = "record";
+
+impl Store {
+    /// Opens the store, which must be there.
+    pub(crate) fn open(path: &AbsPath) -> io::Result<Self> {
+        let fd = open_root(path).map_err(|e| match e {
+            enclos_sys::open::OpenError::Root { source, .. } => source,
+            other => io::Error::other(other),
+        })?;
+        Ok(Self {
+            path: path.clone(),
+            fd,
+        })
+    }
+
+    /// The bytes of the journal; none when nothing is in progress.
+    pub(crate) fn journal(&self) -> io::Result<Option<Vec<u8>>> {
+        read_whole(&self.fd, JOURNAL)
+    }
+
+    /// Writes the journal durably. It must not be there.
+    pub(crate) fn write_journal(&self, text: &[u8]) -> io::Result<()> {
+        write_whole(&self.fd, JOURNAL, text)
+    }
+
+    pub(crate) fn remove_journal(&self) -> io::Result<()> {
+        Ok(unlinkat(&self.fd, JOURNAL, AtFlags::empty())?)
+    }
+
+    /// The numbers of the records, in order.
+    pub(crate) fn records(&self) -> io::Result<Vec<RecordId>> {
+        let undo = match self.folder("undo") {
+            Ok(undo) => undo,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(e),
+        };
+        let mut found = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&undo)? {
+            let Some(number) = entry?
+                .file_name()
+                .to_str()
+                .ok()
+                .and_then(|name| name.parse().ok())
+            else {
+                continue;
+            };
+            if self.record(RecordId(number))?.is_some() {
+                found.push(RecordId(number));
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// The bytes of a record; none when there is no such one.
+    pub(crate) fn record(&self, id: RecordId) -> io::Result<Option<Vec<u8>>> {
+        match self.folder(&format!("undo/{}", id.0)) {
+            Ok(folder) => read_whole(&folder, RECORD),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The number that the next record gets.
+    pub(crate) fn next(&self) -> io::Result<RecordId> {
+        Ok(RecordId(
+            self.records()?.last().map_or(1, |last| last.0 + 1),
+        ))
+    }
+
+    /// The folder that a record keeps its files in.
+    pub(crate) fn kept_path(&self, id: RecordId) -> AbsPath {
+        self.path.resolve(format!("undo/{}", id.0))
+    }
+
+    /// Makes the folder for a record, empty.
+    pub(crate) fn make_kept(&self, id: RecordId) -> io::Result<OwnedFd> {
+        self.make("undo")?;
+        let name = format!("undo/{}", id.0);
+        if let Ok(left_over) = self.folder(&name) {
+            super::clear::clear(&left_over)?;
+        }
+        self.make(&name)?;
+        self.folder(&name)
+    }
+
+    pub(crate) fn kept(&self, id: RecordId) -> io::Result<OwnedFd> {
+        self.folder(&format!("undo/{}", id.0))
+    }
+
+    /// Removes the folder of a record that never came to count.
+    pub(crate) fn drop_kept(&self, id: RecordId) -> io::Result<()> {
+        let name = format!("undo/{}", id.0);
+        match self.folder(&name) {
+            Ok(folder) => super::clear::clear(&folder)?,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(e),
+        }
+        Ok(unlinkat(&self.fd, &name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// The folder for versions that could not be put back.
+    pub(crate) fn aside(&self) -> io::Result<(OwnedFd, AbsPath)> {
+        self.make("aside")?;
+        Ok((self.folder("aside")?, self.path.resolve("aside")))
+    }
+
+    /// The name of the staging folder for a record: the same for the same one, so that a left-over is found again.
+    pub(crate) fn staging_name(&self, id: RecordId) -> String {
+        let hash = blake3::hash(self.path.as_bytes()).to_hex();
+        format!("{STAGING_PREFIX}{}-{}", &hash[..8], id.0)
+    }
+
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    fn make(&self, name: &str) -> io::Result<()> {
+        match mkdirat(&self.fd, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn folder(&self, name: &str) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(&self.fd, name, flags, Mode::empty())?)
+    }
+}
+
+/// Writes `name` in `folder` so that after a crash it is there whole or not at all.
+pub(crate) fn write_whole(folder: &OwnedFd, name: &str, text: &[u8]) -> io::Result<()> {
+    let draft = format!("{name}.new");
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(folder, &draft, flags, Mode::RUSR | Mode::WUSR)?;
+    let mut file = std::fs::File::from(file);
+    let written = io::Write::write_all(&mut file, text).and_then(|()| flush::through(&file));
+    if let Err(error) = written {
+        let _ = unlinkat(folder, &draft, AtFlags::empty());
+        return Err(error);
+    }
+    renameat(folder, &draft, folder, name)?;
+    flush::through(folder)
+}
+
+fn read_whole(folder: &OwnedFd, name: &str) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = match openat(folder, name, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(errno) => return Err(errno.into()),
+    };
+    let mut text = Vec::new();
+    io::Read::read_to_end(&mut std::fs::File::from(file), &mut text)?;
+    Ok(Some(text))
+}
