@@ -26,12 +26,20 @@ pub(crate) fn diff(diff: &Diff, style: Style) -> String {
     let mut text = String::new();
     for tree in &diff.trees {
         heading(&mut text, diff, tree, style);
-        for file in &tree.files {
+        for (at, file) in tree.files.iter().enumerate() {
+            if at > 0 {
+                text.push('\n');
+            }
             file_header(&mut text, file, style);
             for hunk in &file.hunks {
                 self::hunk(&mut text, hunk, style);
             }
             body_instead(&mut text, file, style);
+        }
+        if !tree.files.is_empty()
+            && (tree.git_files > 0 || !tree.folders.is_empty() || !tree.notes.is_empty())
+        {
+            text.push('\n');
         }
         rest(&mut text, tree, style);
     }

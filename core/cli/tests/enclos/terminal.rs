@@ -150,3 +150,26 @@ fn without_changes_nothing_is_kept_and_nothing_is_asked() {
     terminal.expect("Nothing changed; the copy was discarded.");
     assert_eq!(terminal.wait(), 0);
 }
+
+#[test]
+fn a_redirected_stream_stays_a_pipe_while_the_others_are_the_terminal() {
+    let world = world();
+    let project = world.project("web").file("a", "1\n").build();
+    let script =
+        "test -t 0 && echo in-is-terminal >&2; test -t 1 || echo out-is-pipe >&2; echo a; echo b";
+    let line = format!(
+        "{} run --discard -- sh -c '{script}' > {}/out",
+        env!("CARGO_BIN_EXE_enclos"),
+        world.home()
+    );
+    let mut terminal = world
+        .command("sh")
+        .args(["-c", &line])
+        .current_dir(&project)
+        .terminal(SIZE);
+    terminal.expect("in-is-terminal");
+    terminal.expect("out-is-pipe");
+    assert_eq!(terminal.wait(), 0);
+    let out = std::fs::read(world.home().resolve("out")).unwrap();
+    assert_eq!(out, b"a\nb\n", "no carriage return gets into a file");
+}
