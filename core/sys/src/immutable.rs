@@ -57,7 +57,11 @@ mod platform {
         }
         // SAFETY: the descriptor is open for the length of the call, which takes nothing else but a number.
         let result = unsafe { libc::fchflags(file.as_fd().as_raw_fd(), flags & !FIXED) };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 }
 
@@ -83,7 +87,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let file = std::fs::File::create(&path).unwrap();
-        let Ok(flags) = ioctl_getflags(&file) else { return };
+        let Ok(flags) = ioctl_getflags(&file) else {
+            return;
+        };
         // Setting takes root, clearing does as well: an ordinary user never meets the flag on a copy of Linux.
         if ioctl_setflags(&file, flags | IFlags::IMMUTABLE).is_err() {
             return;

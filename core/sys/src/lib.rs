@@ -10,7 +10,7 @@ pub mod ctty;
 pub mod darwin;
 pub mod flush;
 pub mod immutable;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub mod inherit;
 #[cfg(target_os = "linux")]
 pub mod landlock;
@@ -20,6 +20,6 @@ pub mod open;
 pub mod peer;
 #[cfg(target_os = "linux")]
 pub mod seccomp;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub mod spawn;
 pub mod stat;

@@ -354,7 +354,10 @@ mod tests {
     fn only_regular_files_open_and_none_makes_the_caller_wait() {
         let (dir, root) = tree();
         let fifo = dir.path().join("root/fifo");
-        let status = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+        let status = std::process::Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap();
         assert!(status.success());
         let _socket = UnixListener::bind(dir.path().join("root/socket")).unwrap();
         let result = open_regular(root.as_fd(), &path("fifo"));

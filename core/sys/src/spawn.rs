@@ -28,7 +28,8 @@ pub struct Spawn<'a> {
     pub terminal: Option<CString>,
     /// Descriptors that the child gets, each under the number beside it (below [`SOURCES_FROM`]).
     ///
-    /// All others must be close-on-exec; a descriptor that is not stays open in the child.
+    /// All others must be close-on-exec; a descriptor that is not stays open in the child. macOS closes them all the
+    /// same (`POSIX_SPAWN_CLOEXEC_DEFAULT`).
     pub descriptors: Vec<(BorrowedFd<'a>, RawFd)>,
 }
 
@@ -149,10 +150,9 @@ impl Attributes {
         checked(unsafe { libc::posix_spawnattr_init(attributes.as_mut_ptr()) })?;
         // SAFETY: it was initialised, as the call succeeded.
         let mut attributes = Self(unsafe { attributes.assume_init() });
-        let flags = libc::POSIX_SPAWN_SETSID | SETSIGDEF | SETSIGMASK;
         // SAFETY: the object is initialised; both sets are initialised by the calls that fill them.
         unsafe {
-            checked(libc::posix_spawnattr_setflags(&raw mut attributes.0, flags))?;
+            checked(libc::posix_spawnattr_setflags(&raw mut attributes.0, FLAGS))?;
             let mut set = std::mem::MaybeUninit::uninit();
             libc::sigemptyset(set.as_mut_ptr());
             checked(libc::posix_spawnattr_setsigmask(
@@ -176,16 +176,25 @@ impl Drop for Attributes {
     }
 }
 
+/// A session of its own, default actions for all signals, an empty signal mask.
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "both are small flags whose C type is a short"
+    reason = "small flags whose C type is a short"
 )]
-const SETSIGDEF: libc::c_short = libc::POSIX_SPAWN_SETSIGDEF as libc::c_short;
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "both are small flags whose C type is a short"
-)]
-const SETSIGMASK: libc::c_short = libc::POSIX_SPAWN_SETSIGMASK as libc::c_short;
+const FLAGS: libc::c_short =
+    (SETSID | libc::POSIX_SPAWN_SETSIGDEF | libc::POSIX_SPAWN_SETSIGMASK | CLOSE_OTHERS)
+        as libc::c_short;
+
+#[cfg(not(target_os = "macos"))]
+const SETSID: libc::c_int = libc::POSIX_SPAWN_SETSID as libc::c_int;
+#[cfg(not(target_os = "macos"))]
+const CLOSE_OTHERS: libc::c_int = 0;
+
+/// `<spawn.h>` since macOS 10.15.
+#[cfg(target_os = "macos")]
+const SETSID: libc::c_int = 0x0400;
+#[cfg(target_os = "macos")]
+const CLOSE_OTHERS: libc::c_int = libc::POSIX_SPAWN_CLOEXEC_DEFAULT;
 
 #[cfg(test)]
 mod tests {
@@ -244,6 +253,7 @@ mod tests {
         assert_eq!((first.as_str(), second.as_str()), ("a\n", "b\n"));
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn the_child_leads_a_session_and_ignores_no_signal() {
         // Rust programs ignore SIGPIPE (signal 13, bit 12); a child that inherited that would not end with its reader.
@@ -257,6 +267,22 @@ mod tests {
             0,
             "only the C library's own signals 32 and 33 may be ignored"
         );
+    }
+
+    /// macOS closes what is not given, whether or not it is close-on-exec.
+    #[cfg(target_os = "macos")]
+    #[test]
+    fn the_child_leads_a_session_and_holds_nothing_else() {
+        let open = std::fs::File::open("/dev/null").unwrap();
+        let fd = rustix::io::fcntl_dupfd_cloexec(&open, 100).unwrap();
+        rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::empty()).unwrap();
+        let script = format!("ls /dev/fd | grep -c {}", fd.as_raw_fd());
+        assert_eq!(output(&script), "0\n");
+        let (_read, write) = std::io::pipe().unwrap();
+        let pid = sh("sleep 60", vec![(write.as_fd(), 1)]).start().unwrap();
+        assert_eq!(rustix::process::getsid(Some(pid)).unwrap(), pid);
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        rustix::process::waitpid(Some(pid), WaitOptions::empty()).unwrap();
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Facilities that only macOS has.
 
+pub mod exits;
 pub mod processes;
 pub mod sandbox;

@@ -27,6 +27,20 @@ pub struct Entry {
     pub started: (u64, u64),
     /// The device of its controlling terminal.
     pub terminal: Option<u32>,
+    /// What it is doing.
+    pub state: State,
+}
+
+/// What a process is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It runs, or could.
+    Running,
+    /// A signal has stopped it.
+    Stopped,
+    /// It is ending: none of its own instructions is executed any more. One with unread output in a terminal can be in
+    /// this state for long.
+    Ending,
 }
 
 /// All processes that may be asked about.
@@ -50,6 +64,12 @@ pub fn entry(pid: i32) -> Option<Entry> {
         started: (info.pbi_start_tvsec, info.pbi_start_tvusec),
         // NODEV is -1; a process without a terminal has 0 or NODEV.
         terminal: Some(info.e_tdev).filter(|device| *device != 0 && *device != u32::MAX),
+        state: match info.pbi_status {
+            _ if info.pbi_flags & ENDING != 0 => State::Ending,
+            libc::SZOMB => State::Ending,
+            libc::SSTOP => State::Stopped,
+            _ => State::Running,
+        },
     })
 }
 
@@ -88,6 +108,9 @@ pub fn signal(pid: i32, started: (u64, u64), signal: c_int) -> io::Result<()> {
         Err(error)
     }
 }
+
+/// `PROC_FLAG_INEXIT` of `<sys/proc_info.h>`.
+const ENDING: u32 = 4;
 
 fn pids() -> io::Result<Vec<i32>> {
     // SAFETY: a null buffer of size 0 asks for the number of processes.
@@ -143,6 +166,10 @@ mod tests {
             .find(|entry| entry.pid == pid)
             .unwrap();
         assert_eq!(seen.parent, own);
+        assert_eq!(seen.state, State::Running);
+        signal(pid, seen.started, libc::SIGSTOP).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert_eq!(entry(pid).unwrap().state, State::Stopped);
         assert_eq!(working_folder(pid).unwrap(), folder);
 
         signal(pid, (seen.started.0 + 1, 0), libc::SIGKILL).unwrap();
