@@ -188,22 +188,32 @@ impl Attachment<'_> {
             if self.raw.is_some() {
                 return Ok(Some(Left::Detached));
             }
-            self.client.send(FrameKind::InputEnd, &[])?;
+            self.tell(FrameKind::InputEnd, &[])?;
             return Ok(None);
         }
         if self.raw.is_none() {
-            self.client.send(FrameKind::Input, &buffer[..read])?;
+            self.tell(FrameKind::Input, &buffer[..read])?;
             return Ok(None);
         }
         for event in self.leader.feed(&buffer[..read]) {
             match event {
-                LeaderEvent::Bytes(bytes) => self.client.send(FrameKind::Input, &bytes)?,
+                LeaderEvent::Bytes(bytes) => self.tell(FrameKind::Input, &bytes)?,
                 LeaderEvent::Detach => return Ok(Some(Left::Detached)),
-                LeaderEvent::Stop => self.client.send(FrameKind::Stop, &[])?,
+                LeaderEvent::Stop => self.tell(FrameKind::Stop, &[])?,
                 LeaderEvent::Help => write_all(self.terminal_output(), HELP)?,
             }
         }
         Ok(None)
+    }
+
+    /// Sends a frame. A supervisor that does not listen any more may still have said how the command ended, so that it
+    /// is gone is found out by reading.
+    fn tell(&mut self, kind: FrameKind, payload: &[u8]) -> Result<(), AttachError> {
+        match self.client.send(kind, payload) {
+            Err(ClientError::Lost(_)) => self.input_open = false,
+            sent => sent?,
+        }
+        Ok(())
     }
 
     fn pass_signals(&mut self) -> Result<(), AttachError> {
@@ -213,7 +223,7 @@ impl Attachment<'_> {
                     self.tell_size()?;
                 }
             } else if let Ok(signal) = u8::try_from(signal) {
-                self.client.send(FrameKind::Signal, &[signal])?;
+                self.tell(FrameKind::Signal, &[signal])?;
             }
         }
         Ok(())
@@ -223,7 +233,7 @@ impl Attachment<'_> {
         let Size { rows, cols } = Size::of(self.standard.input);
         let [a, b] = rows.to_be_bytes();
         let [c, d] = cols.to_be_bytes();
-        Ok(self.client.send(FrameKind::Resize, &[a, b, c, d])?)
+        Ok(self.tell(FrameKind::Resize, &[a, b, c, d])?)
     }
 }
 

@@ -23,7 +23,6 @@ mod launch;
 mod lock;
 mod look;
 pub mod outcome;
-mod pending;
 mod prepare;
 mod private;
 mod record;

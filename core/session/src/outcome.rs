@@ -6,7 +6,6 @@
 
 use std::io;
 
-use crate::pending::RecoverError;
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_paths::ProjectRoot;
@@ -17,6 +16,7 @@ use enclos_review::Choice;
 use enclos_review::FileChange;
 use enclos_review::HunkId;
 use enclos_review::NoFaults;
+use enclos_review::RecoverError;
 use enclos_review::Recovered;
 use enclos_review::TreeSources;
 use enclos_review::UndoError;
@@ -122,7 +122,7 @@ pub fn apply(
             base: &base,
         };
         let store = apply_store(environment, found, tree.number)?;
-        let applied = crate::pending::apply(&sources, &tree.review, approval, &store, &NoFaults)?;
+        let applied = enclos_review::apply(&sources, &tree.review, approval, &store, &NoFaults)?;
         done.push(TreeApplied {
             original: tree.tree.original.clone(),
             applied,
@@ -167,7 +167,7 @@ pub fn undo(
     {
         let original = ProjectRoot::from_resolved(tree.original.clone());
         let store = apply_store(environment, found, number)?;
-        match crate::pending::undo(&original, &store, request, &NoFaults) {
+        match enclos_review::undo(&original, &store, request, &NoFaults) {
             Ok(done) => undone.push((tree.original.clone(), done)),
             Err(UndoError::Nothing) => {}
             Err(error) => return Err(error.into()),
@@ -280,7 +280,7 @@ pub fn recover(
         }
         let _original = lock_original(environment, &tree.original)?;
         let original = ProjectRoot::from_resolved(tree.original.clone());
-        let recovered = crate::pending::recover(&original, &store, &NoFaults)?;
+        let recovered = enclos_review::recover(&original, &store, &NoFaults)?;
         if recovered.found != enclos_review::Found::Nothing {
             done.push(TreeRecovered {
                 original: tree.original.clone(),

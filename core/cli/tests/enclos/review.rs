@@ -57,14 +57,10 @@ fn one_hunk_comes_back_alone() {
         .current_dir(&project)
         .run()
         .success();
-    let json = world
-        .enclos(["diff", "web-1", "--json"])
-        .run()
-        .success()
-        .stdout();
-    let diff: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json = world.enclos(["diff", "web-1", "--json"]).run().success();
+    let diff: serde_json::Value = serde_json::from_slice(json.raw_stdout()).unwrap();
     let hunks = diff["trees"][0]["files"][0]["hunks"].as_array().unwrap();
-    assert_eq!(hunks.len(), 2, "{json}");
+    assert_eq!(hunks.len(), 2, "{}", json.stdout());
     let second = hunks[1]["id"].as_str().unwrap();
     world
         .enclos(["apply", "web-1", "--hunk", second])
