@@ -208,7 +208,7 @@ fn a_daemon_is_ended() {
     let mut members = Members::new(Marks {
         uid: first.uid,
         first: first.id,
-        terminal: None,
+        terminals: [].into(),
         folders: vec![world.abs("copy")],
         spared: [i32::try_from(std::process::id()).unwrap()].into(),
     });

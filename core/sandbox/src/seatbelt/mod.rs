@@ -12,6 +12,7 @@ mod ports;
 mod profile;
 mod ruleset;
 mod sbpl;
+pub mod still;
 mod strays;
 
 #[cfg(target_os = "macos")]
@@ -27,7 +28,7 @@ pub use ports::{KNOWN_PORTS, KnownPort};
 pub use profile::{Profile, ProfileError, profile};
 pub use ruleset::{Certainty, CompileError, Rule, Ruleset};
 pub use sbpl::{SyntaxError, SyntaxProblem};
-pub use strays::{Identity, Marks, Members, Process, Round};
+pub use strays::{Activity, Identity, Marks, Members, Process, Round};
 
 #[cfg(test)]
 mod tests;

@@ -36,6 +36,19 @@ pub struct Process {
     pub folder: Option<AbsPath>,
     /// Whether it is in a sandbox.
     pub sandboxed: bool,
+    /// What it is doing.
+    pub activity: Activity,
+}
+
+/// What a process is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// It runs, or could.
+    Running,
+    /// A signal has stopped it.
+    Stopped,
+    /// It is ending and executes nothing of its own any more. It counts as gone, but may have left children.
+    Ending,
 }
 
 /// What marks the processes of a session.
@@ -45,8 +58,8 @@ pub struct Marks {
     pub uid: u32,
     /// The first process of the session; all others started later.
     pub first: Identity,
-    /// The session's terminal.
-    pub terminal: Option<u32>,
+    /// The session's terminals.
+    pub terminals: BTreeSet<u32>,
     /// The session's folders: copies, home, temporary folder.
     pub folders: Vec<AbsPath>,
     /// Processes that are never taken: the supervisor and whoever started it.
@@ -79,6 +92,12 @@ impl Members {
         }
     }
 
+    /// Adds another process that was started in the session, and its terminal.
+    pub fn join(&mut self, id: Identity, terminal: Option<u32>) {
+        self.seen.insert(id);
+        self.marks.terminals.extend(terminal);
+    }
+
     /// Finds the members in a table: those seen before, their descendants and groups, and whoever carries the marks.
     pub fn scan(&mut self, table: &[Process]) -> Round {
         let before = self.seen.clone();
@@ -106,6 +125,7 @@ impl Members {
         }
         let alive: Vec<Identity> = table
             .iter()
+            .filter(|p| p.activity != Activity::Ending)
             .map(|p| p.id)
             .filter(|id| self.seen.contains(id))
             .collect();
@@ -131,7 +151,9 @@ impl Members {
     }
 
     fn is_marked(&self, process: &Process) -> bool {
-        let on_terminal = self.marks.terminal.is_some() && process.terminal == self.marks.terminal;
+        let on_terminal = process
+            .terminal
+            .is_some_and(|terminal| self.marks.terminals.contains(&terminal));
         let inside = |folder: &AbsPath| self.marks.folders.iter().any(|own| folder.is_within(own));
         on_terminal || process.folder.as_ref().is_some_and(inside)
     }
@@ -154,7 +176,7 @@ mod tests {
         Members::new(Marks {
             uid: 501,
             first: FIRST,
-            terminal: Some(7),
+            terminals: [7].into(),
             folders: vec![abs("/Users/u/.enclos.noindex/p")],
             spared: [90, 91].into(),
         })
@@ -173,6 +195,7 @@ mod tests {
             terminal: None,
             folder: None,
             sandboxed: true,
+            activity: Activity::Running,
         }
     }
 
@@ -274,6 +297,28 @@ mod tests {
         assert_eq!(pids(&round.alive), [101, 105]);
         assert_eq!(pids(&round.fresh), [105]);
         assert_eq!(members.scan(&[]), Round::default());
+    }
+
+    #[test]
+    fn a_shell_that_was_started_beside_the_command_is_a_member_with_its_terminal() {
+        let mut members = members();
+        members.join(process(400, 90).id, Some(8));
+        let on_its_terminal = Process {
+            terminal: Some(8),
+            ..process(401, 1)
+        };
+        let round = members.scan(&[first(), process(400, 90), on_its_terminal]);
+        assert_eq!(pids(&round.alive), [100, 400, 401]);
+    }
+
+    #[test]
+    fn who_is_ending_is_gone_but_what_it_started_is_not() {
+        let ending = Process {
+            activity: Activity::Ending,
+            ..first()
+        };
+        let round = members().scan(&[ending, process(101, 100)]);
+        assert_eq!(pids(&round.alive), [101]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use enclos_sys::darwin::sandbox;
 use super::profile::Profile;
 
 pub use enclos_sys::darwin::sandbox::EnterError;
-pub use end::{end, table};
+pub use end::{CONTINUE, end, hold, release, signal, table};
 pub use self_test::{SelfTestError, self_test};
 
 /// Enters the sandbox for good. Call it in a program that has one thread, right before the command is executed.
