@@ -44,6 +44,12 @@ pub(crate) fn read() -> Result<Environment, Error> {
     })
 }
 
+/// Whether the person wants colours where they can be shown: NO_COLOR (no-color.org) and a dumb terminal say no.
+pub(crate) fn wants_colour() -> bool {
+    let no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !no && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
 fn person(vars: &BTreeMap<OsString, OsString>) -> Result<Person, Error> {
     let uid = rustix::process::getuid().as_raw();
     let gid = rustix::process::getgid().as_raw();

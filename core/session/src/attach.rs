@@ -233,7 +233,7 @@ impl Attachment<'_> {
         let Size { rows, cols } = Size::of(self.standard.input);
         let [a, b] = rows.to_be_bytes();
         let [c, d] = cols.to_be_bytes();
-        Ok(self.tell(FrameKind::Resize, &[a, b, c, d])?)
+        self.tell(FrameKind::Resize, &[a, b, c, d])
     }
 }
 

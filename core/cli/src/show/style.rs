@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal;
 
+use crate::environment;
+
 /// What a piece of text is; the colour follows from that. No meaning is carried by colour alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paint {
@@ -33,21 +35,15 @@ impl Style {
     /// For standard output.
     pub(crate) fn for_output() -> Self {
         Self {
-            coloured: std::io::stdout().is_terminal() && wanted(),
+            coloured: std::io::stdout().is_terminal() && environment::wants_colour(),
         }
     }
 
     /// For standard error.
     pub(crate) fn for_errors() -> Self {
         Self {
-            coloured: std::io::stderr().is_terminal() && wanted(),
+            coloured: std::io::stderr().is_terminal() && environment::wants_colour(),
         }
-    }
-
-    /// Without any colour.
-    #[cfg(test)]
-    pub(crate) fn plain() -> Self {
-        Self { coloured: false }
     }
 
     pub(crate) fn paint(self, paint: Paint, text: &str) -> String {
@@ -64,9 +60,4 @@ impl Style {
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
-}
-
-fn wanted() -> bool {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -1,5 +1,11 @@
 //! The command as a person or a script uses it, from the outside.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed"
+)]
+
 mod review;
 mod run;
 mod sessions;
