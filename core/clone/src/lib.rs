@@ -21,6 +21,7 @@ mod place;
 mod queue;
 mod reflink;
 mod refuse;
+mod remove;
 mod request;
 mod rewrite;
 mod settle;
@@ -37,6 +38,7 @@ pub use clone::clone;
 pub use method::{FallBack, Method, MethodUsed, UnknownMethod};
 pub use overlay::{LayerChange, LayerChanges, LayerEntry, overlay_changes};
 pub use refuse::{Refusal, refuse};
+pub use remove::remove_tree;
 pub use request::{
     About, CloneError, CloneRequest, Cloned, Decision, LeaveOut, Note, Overlaid, Progress, Quiet,
 };

@@ -81,7 +81,7 @@ mod platform {
         let above = if magic == XFS { SMALL } else { 0 };
         Filling::Share {
             above,
-            unless_after: i128::MAX,
+            written_by: i128::MAX,
         }
     }
 

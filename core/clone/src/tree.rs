@@ -117,6 +117,7 @@ pub(crate) fn copy(order: &Order<'_>) -> Result<Copied, CloneError> {
         destination,
         links: Links::new(),
         recent: started - TICKS,
+        filling: order.filling.at(started),
     };
     let first = stat_fd(&task.source).map_err(|source| CloneError::Read {
         path: order.source.clone(),
@@ -146,6 +147,8 @@ struct Task<'a> {
     links: Links,
     /// Files with a `ctime` from here on are hashed.
     recent: i128,
+    /// How files get their contents, now that the clock is known.
+    filling: Filling,
 }
 
 fn make_root(destination: &AbsPath) -> Result<OwnedFd, CloneError> {
@@ -213,16 +216,29 @@ fn look_again_at_links(
     let mut now = HashMap::new();
     for path in joined {
         let stat = stat_copy(task, &path)?;
-        now.insert(stat.ino, Identity::of(&stat));
+        now.insert(stat.ino, (Identity::of(&stat), None));
     }
-    for entry in entries.iter_mut().filter(|entry| entry.links > 1) {
-        if let Presence::Copied(identity) = &mut entry.presence
-            && let Some(latest) = now.get(&identity.ino)
-        {
-            *identity = *latest;
+    let mut several: Vec<&mut Entry> = entries.iter_mut().filter(|entry| entry.links > 1).collect();
+    // Only the first name was read, so only it may have a hash.
+    for entry in &several {
+        if let Some((_, hash)) = copy_number(entry).and_then(|number| now.get_mut(&number)) {
+            *hash = hash.or(entry.hash);
+        }
+    }
+    for entry in &mut several {
+        if let Some(&(identity, hash)) = copy_number(entry).and_then(|number| now.get(&number)) {
+            entry.presence = Presence::Copied(identity);
+            entry.hash = hash;
         }
     }
     Ok(())
+}
+
+fn copy_number(entry: &Entry) -> Option<u64> {
+    match &entry.presence {
+        Presence::Copied(identity) => Some(identity.ino),
+        _ => None,
+    }
 }
 
 /// Takes the last rights from folders that their owner may not enter; no sooner, because we had to.

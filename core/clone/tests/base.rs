@@ -221,6 +221,34 @@ fn what_is_damaged_or_half_made_is_never_handed_out() {
 }
 
 #[test]
+fn contents_are_put_under_the_identity_that_a_review_gave_the_file() {
+    let fs = LoopFs::ext4().unwrap();
+    let mut project = Project::at(fs.path(), write_some);
+    project.record();
+    let at = project
+        .baseline
+        .index_of(&support::project("file"))
+        .unwrap();
+    let identity = enclos_clone::Identity {
+        ino: 12345,
+        size: 7,
+        ..project.baseline.entries[at].original
+    };
+    project.base.put(&identity, b"applied").unwrap();
+    project.base.put(&identity, b"applied").unwrap();
+    project.baseline.entries[at].original = identity;
+    project.baseline.entries[at].hash = None;
+    assert_eq!(project.bytes("file"), b"applied");
+    assert!(fs::read_dir(&project.store).unwrap().all(|e| {
+        !e.unwrap()
+            .file_name()
+            .to_str()
+            .unwrap()
+            .starts_with("partial")
+    }));
+}
+
+#[test]
 fn a_kill_at_any_moment_leaves_a_store_that_lacks_some() {
     let fs = LoopFs::xfs().unwrap();
     let project = Project::at(fs.path(), |source| {

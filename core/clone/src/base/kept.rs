@@ -2,8 +2,8 @@
 
 use crate::baseline::Identity;
 
-/// The name of a file that is not whole yet; there is one at a time.
-pub(super) const PARTIAL: &str = "partial";
+/// What the names of files begin with that are not whole yet.
+pub(super) const PARTIAL: &str = "partial-";
 
 /// The name under which a whole file is kept.
 ///

@@ -5,6 +5,7 @@ use std::io;
 use std::io::Read;
 use std::io::Write;
 use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -13,6 +14,7 @@ use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_sys::open::open_regular;
 use enclos_sys::open::open_root;
+use enclos_sys::open::reopen;
 use enclos_sys::stat::stat_at;
 use enclos_sys::stat::stat_fd;
 use rustix::fs::AtFlags;
@@ -27,9 +29,11 @@ use super::is_unchanged;
 use super::kept;
 use crate::baseline::Baseline;
 use crate::baseline::Entry;
+use crate::baseline::Identity;
 use crate::baseline::Kind;
 use crate::baseline::Presence;
 use crate::ignored::Ignored;
+use crate::listing::Listing;
 use crate::reflink::Sharing;
 use crate::reflink::sharing;
 use crate::tree::Filling;
@@ -86,6 +90,7 @@ impl BaseStore {
     /// When the folder of the store or the original cannot be opened.
     pub fn record(&self, baseline: &Baseline, stop: &AtomicBool) -> Result<Recorded, BaseError> {
         let mut recorder = self.recorder()?;
+        remove_partial(recorder.store.as_fd());
         let mut ended = Ended::Complete;
         for entry in recorder.wanted(self.original.path(), baseline) {
             if stop.load(Ordering::Relaxed) {
@@ -102,7 +107,6 @@ impl BaseStore {
                 Err(_) => {}
             }
         }
-        recorder.discard_partial();
         Ok(Recorded {
             keeping: recorder.keeping(),
             files: recorder.files,
@@ -111,7 +115,26 @@ impl BaseStore {
         })
     }
 
-    fn recorder(&self) -> Result<Recorder, BaseError> {
+    /// Keeps `contents` as what a file held that now has `identity` in the original.
+    ///
+    /// For a review that applied a change and goes on from there.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn put(&self, identity: &Identity, contents: &[u8]) -> Result<(), BaseError> {
+        let failed = |errno: Errno| BaseError::Folder {
+            folder: self.folder.clone(),
+            source: errno.into(),
+        };
+        let store = self.open_store()?;
+        let mut packed = Vec::new();
+        frame::write(&mut packed, contents).map_err(|e| failed(errno(e)))?;
+        let partial = Partial::new(store.as_fd()).map_err(failed)?;
+        write_all(&partial.file, &packed).map_err(failed)?;
+        partial.keep_as(&kept::compressed(identity)).map_err(failed)
+    }
+
+    fn open_store(&self) -> Result<OwnedFd, BaseError> {
         let failed = |source| BaseError::Folder {
             folder: self.folder.clone(),
             source,
@@ -120,7 +143,11 @@ impl BaseStore {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(failed(errno.into())),
         }
-        let store = open_root(&self.folder).map_err(|e| failed(io_error(e)))?;
+        open_root(&self.folder).map_err(|e| failed(io_error(e)))
+    }
+
+    fn recorder(&self) -> Result<Recorder, BaseError> {
+        let store = self.open_store()?;
         let original = open_root(self.original.path()).map_err(|e| BaseError::Original {
             folder: self.original.path().clone(),
             source: io_error(e),
@@ -128,7 +155,7 @@ impl BaseStore {
         let share = match sharing(self.original.path(), &self.folder) {
             Sharing::Works(_) => Some(Filling::Share {
                 above: 0,
-                unless_after: i128::MAX,
+                written_by: i128::MAX,
             }),
             Sharing::Not(_) | Sharing::Nothing => None,
         };
@@ -166,7 +193,7 @@ impl Recorder {
     fn wanted<'b>(&self, original: &AbsPath, baseline: &'b Baseline) -> Vec<&'b Entry> {
         let is_file = |entry: &&Entry| {
             entry.kind == Kind::File
-                && matches!(entry.presence, Presence::Copied(_))
+                && !matches!(entry.presence, Presence::Skipped(_))
                 && entry.original.size > 0
         };
         let mut rules = Ignored::of(original);
@@ -199,21 +226,17 @@ impl Recorder {
         if !is_unchanged(&file, entry) {
             return Ok(());
         }
-        self.discard_partial();
-        let flags =
-            OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let partial =
-            rustix::fs::openat(&self.store, kept::PARTIAL, flags, Mode::RUSR | Mode::WUSR)?;
+        let partial = Partial::new(self.store.as_fd())?;
         let is_right = match self.share {
-            Some(filling) => self.share(&file, &partial, entry, filling)?,
-            None => compress(file.try_clone().map_err(errno)?, &partial, entry)?,
+            Some(filling) => share(&file, &partial.file, entry, filling, &mut self.buffer)?,
+            None => compress(file.try_clone().map_err(errno)?, &partial.file, entry)?,
         };
         // It still was what the baseline says when all was taken, so all is from then.
         if !is_right || !is_unchanged(&file, entry) {
             return Ok(());
         }
-        let size = stat_fd(&partial).map_err(errno)?.size;
-        rustix::fs::renameat(&self.store, kept::PARTIAL, &self.store, name.as_str())?;
+        let size = stat_fd(&partial.file).map_err(errno)?.size;
+        partial.keep_as(&name)?;
         self.count(size)
     }
 
@@ -230,32 +253,79 @@ impl Recorder {
             Ok(())
         }
     }
+}
 
-    /// Shares the blocks of `file`; false when they are not what the baseline knows.
-    fn share(
-        &mut self,
-        file: &File,
-        partial: &OwnedFd,
-        entry: &Entry,
-        filling: Filling,
-    ) -> Result<bool, Errno> {
-        let stat = stat_fd(file).map_err(errno)?;
-        fill(
-            file.as_fd(),
-            partial.as_fd(),
-            &stat,
-            filling,
-            &mut self.buffer,
-        )
-        .map_err(|failed| failed.errno())?;
-        match entry.hash {
-            Some(known) => Ok(hash(partial, &mut self.buffer)? == known),
-            None => Ok(true),
+/// Shares the blocks of `file`; false when they are not what the baseline knows.
+fn share(
+    file: &File,
+    partial: &OwnedFd,
+    entry: &Entry,
+    filling: Filling,
+    buffer: &mut [u8],
+) -> Result<bool, Errno> {
+    let stat = stat_fd(file).map_err(errno)?;
+    fill(file.as_fd(), partial.as_fd(), &stat, filling, buffer).map_err(|failed| failed.errno())?;
+    match entry.hash {
+        Some(known) => Ok(hash(partial, buffer)? == known),
+        None => Ok(true),
+    }
+}
+
+/// A file that is not whole yet, under a name that nobody else uses; removed unless it is kept.
+///
+/// A review may put contents while recording still goes on in another process.
+struct Partial<'s> {
+    store: BorrowedFd<'s>,
+    name: String,
+    file: OwnedFd,
+}
+
+impl<'s> Partial<'s> {
+    fn new(store: BorrowedFd<'s>) -> Result<Self, Errno> {
+        let us = rustix::process::getpid().as_raw_pid();
+        let flags =
+            OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for number in 0..u32::MAX {
+            let name = format!("{}{us}-{number}", kept::PARTIAL);
+            match rustix::fs::openat(store, name.as_str(), flags, Mode::RUSR | Mode::WUSR) {
+                Err(Errno::EXIST) => {}
+                opened => {
+                    return Ok(Self {
+                        store,
+                        file: opened?,
+                        name,
+                    });
+                }
+            }
         }
+        Err(Errno::EXIST)
     }
 
-    fn discard_partial(&self) {
-        let _ = rustix::fs::unlinkat(&self.store, kept::PARTIAL, AtFlags::empty());
+    /// Gives the file the name under which it is kept.
+    fn keep_as(self, name: &str) -> Result<(), Errno> {
+        rustix::fs::renameat(self.store, self.name.as_str(), self.store, name)
+    }
+}
+
+impl Drop for Partial<'_> {
+    fn drop(&mut self) {
+        let _ = rustix::fs::unlinkat(self.store, self.name.as_str(), AtFlags::empty());
+    }
+}
+
+/// Removes what a kill left behind. Somebody who is at work on one then fails to keep it, and nothing wrong is kept.
+fn remove_partial(store: BorrowedFd<'_>) {
+    let mut listing = Listing::default();
+    let Ok(()) = reopen(store)
+        .map_err(io_error)
+        .and_then(|dir| listing.read(dir.as_fd()))
+    else {
+        return;
+    };
+    for (name, _) in (0..listing.len()).filter_map(|i| listing.get(i)) {
+        if name.to_bytes().starts_with(kept::PARTIAL.as_bytes()) {
+            let _ = rustix::fs::unlinkat(store, name, AtFlags::empty());
+        }
     }
 }
 
@@ -274,9 +344,14 @@ fn compress(file: File, partial: &OwnedFd, entry: &Entry) -> Result<bool, Errno>
     }
     let mut packed = Vec::new();
     frame::write(&mut packed, &contents).map_err(errno)?;
-    let mut out = File::from(partial.try_clone().map_err(errno)?);
-    out.write_all(&packed).map_err(errno)?;
+    write_all(partial, &packed)?;
     Ok(true)
+}
+
+fn write_all(to: &OwnedFd, bytes: &[u8]) -> Result<(), Errno> {
+    File::from(to.try_clone().map_err(errno)?)
+        .write_all(bytes)
+        .map_err(errno)
 }
 
 fn errno(error: io::Error) -> Errno {

@@ -26,14 +26,18 @@ pub(crate) enum Filling {
         /// Sharing costs about 10 us a file on XFS whatever its size, and reading a shared file is slower at first,
         /// so the smallest ones are cheaper to copy. On btrfs sharing always wins.
         above: u64,
-        /// A file changed after this time (ns) is not shared but copied when it is of moderate size: it may not be
-        /// on the disk yet, and sharing would have to wait for that.
-        unless_after: i128,
+        /// Files of moderate size that changed after this time (in nanoseconds) are copied: they may not be on the
+        /// disk yet, and sharing would wait for that.
+        written_by: i128,
     },
 }
 
 /// Up to this size a file that may not be on the disk yet is copied rather than shared.
 const MODERATE: u64 = 1024 * 1024;
+
+/// After so many nanoseconds the kernel has written what was changed (`dirty_expire_centisecs` and one round of
+/// writing, by default).
+const WRITTEN_AFTER: i128 = 35_000_000_000;
 
 /// Which side a failure came from.
 #[derive(Debug)]
@@ -54,15 +58,22 @@ impl Failed {
 }
 
 impl Filling {
+    /// The same at a time when the clock stands at `now`.
+    pub(super) fn at(self, now: i128) -> Self {
+        match self {
+            Self::Share { above, .. } => Self::Share {
+                above,
+                written_by: now - WRITTEN_AFTER,
+            },
+            other => other,
+        }
+    }
+
     fn shares(self, stat: &Stat) -> bool {
         match self {
             Self::Copy | Self::Clone => false,
-            Self::Share {
-                above,
-                unless_after,
-            } => {
-                stat.size > above
-                    && (stat.size > MODERATE || stat.mtime.max(stat.ctime) <= unless_after)
+            Self::Share { above, written_by } => {
+                stat.size > above && (stat.size > MODERATE || stat.ctime <= written_by)
             }
         }
     }

@@ -160,7 +160,7 @@ impl Worker<'_> {
         path: &ProjectPath,
         (from, stat): (BorrowedFd<'_>, &Stat),
     ) -> Result<New, CloneError> {
-        if self.task.order.filling == Filling::Clone {
+        if self.task.filling == Filling::Clone {
             let cloned =
                 clone_file_at(from, at.to, name).map_err(|e| self.write_failed(path, e))?;
             if let Some(cloned) = cloned {
@@ -245,7 +245,7 @@ impl Worker<'_> {
         path: &ProjectPath,
         stat: &Stat,
     ) -> Result<(), CloneError> {
-        let filled = contents::fill(from, to, stat, self.task.order.filling, &mut self.buffer);
+        let filled = contents::fill(from, to, stat, self.task.filling, &mut self.buffer);
         filled.map_err(|e| match e {
             Failed::Read(errno) => self.read_failed(path, errno.into()),
             Failed::Write(errno) => self.write_failed(path, errno),

@@ -234,10 +234,19 @@ impl<'t> Worker<'t> {
         stat: Stat,
         queue: &Queue<Job>,
     ) -> Result<(), CloneError> {
+        if stat.dataless {
+            self.skip(path, &stat, Skipped::Dataless, About::Dataless);
+            return Ok(());
+        }
         match open_folder_at(at.from, OsStr::from_bytes(name.to_bytes())) {
             Ok(_readable) => {}
             Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
                 return self.unreadable(path, &stat, e);
+            }
+            // A mount that only opening tells (macOS).
+            Err(e) if e.kind() == io::ErrorKind::CrossesDevices => {
+                self.skip(path, &stat, Skipped::Mount, About::Mount);
+                return Ok(());
             }
             // Gone, or something else by now: the next look at the original finds that.
             Err(_) => return Ok(()),
