@@ -20,7 +20,7 @@ pub struct Jail {
     pub home: AbsPath,
     /// The folder outside that is shown as `/tmp` and `/var/tmp`; the caller makes it with mode 1777 or 0700.
     pub tmp: AbsPath,
-    /// The folder outside with the generated `/etc`; see [`crate::linux::etc::generate`].
+    /// The folder outside with the generated `/etc`; see [`crate::linux::etc`].
     pub etc: AbsPath,
     /// What the policy lends.
     pub lent: Vec<Lent>,
@@ -120,8 +120,11 @@ pub enum Access {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Network {
-    /// A loopback of its own and nothing else.
+    /// A loopback of its own and nothing else. On macOS, where there is none of its own, the machine's, without the ports
+    /// that are taken.
     None,
+    /// Not even a loopback that would have to be shared with the machine. Where there is one of its own, the same.
+    NoLocal,
 }
 
 /// A program to run inside.

@@ -7,11 +7,13 @@
 //! What cannot be enforced here is in the plan's [`Enforcement`], never silently assumed.
 
 pub mod cases;
+pub mod darwin;
 pub mod enforcement;
 pub mod jail;
 pub mod lend;
 pub mod linux;
 pub mod seatbelt;
+pub mod seen;
 
 pub use enforcement::{Enforcement, Gap, Level};
 pub use jail::{Access, Command, Doors, Jail, Lent, Network, Overlay, Piped, Stdio, Tree, User};

@@ -12,6 +12,17 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// What a wait for a process said.
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    pub(crate) fn of(status: rustix::process::WaitStatus) -> Self {
+        let number = |number: i32| u8::try_from(number).unwrap_or(u8::MAX);
+        match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Self::Code(number(code)),
+            (None, Some(signal)) => Self::Signal(number(signal)),
+            (None, None) => Self::Killed,
+        }
+    }
+
     /// The exit code as a shell shows it: the command's own, or 128 and the signal.
     #[must_use]
     pub fn code(self) -> u8 {

@@ -125,6 +125,17 @@ impl Tag {
         }
     }
 
+    /// The tag of the session that is called `name`; what a tag cannot hold is a `-` in it.
+    #[must_use]
+    pub fn of_session(name: &[u8]) -> Self {
+        let plain = |byte: &u8| match byte {
+            byte if byte.is_ascii_alphanumeric() => char::from(*byte),
+            _ => '-',
+        };
+        let name: String = name.iter().take(32).map(plain).collect();
+        Self(format!("enclos-{name}"))
+    }
+
     /// The tag.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -236,6 +247,9 @@ mod tests {
     #[test]
     fn a_tag_cannot_carry_a_rule() {
         assert!(Tag::new("enclos-1f").is_ok());
+        let odd = Tag::of_session("café \"1\")\n and so on, and so on, and so on".as_bytes());
+        assert_eq!(odd.as_str(), "enclos-caf----1----and-so-on--and-so-on");
+        assert!(Tag::new(odd.as_str()).is_ok());
         for bad in ["", "a\")", "a b", "é", &"x".repeat(41)] {
             assert!(Tag::new(bad).is_err(), "{bad:?}");
         }

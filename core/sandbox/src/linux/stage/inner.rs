@@ -8,7 +8,7 @@ use enclos_sys::children::{ChildEnded, signal_everyone};
 use enclos_sys::inherit;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
 use super::super::channel::{Channel, Frame};
 use super::super::wire::{FromStage, ToStage, signal_number};
@@ -182,22 +182,13 @@ impl Stage {
             self.say(
                 &FromStage::Ended {
                     id,
-                    exit: exit_of(status),
+                    exit: Exit::of(status),
                 },
                 &[],
             )?;
             over |= id == 0;
         }
         Ok(over)
-    }
-}
-
-fn exit_of(status: WaitStatus) -> Exit {
-    let number = |number: i32| u8::try_from(number).unwrap_or(u8::MAX);
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Exit::Code(number(code)),
-        (None, Some(signal)) => Exit::Signal(number(signal)),
-        (None, None) => Exit::Killed,
     }
 }
 
