@@ -25,6 +25,7 @@ use enclos_review::Undone;
 
 use crate::ApplyRecord;
 use crate::Environment;
+use crate::Record;
 use crate::RecordError;
 use crate::State;
 use crate::TreeRole;
@@ -156,7 +157,7 @@ pub fn undo(
     found: &Found,
     request: &UndoRequest,
 ) -> Result<Vec<(AbsPath, Undone)>, OutcomeError> {
-    let mut deciding = Deciding::begin(environment, registry, found)?;
+    let deciding = Deciding::begin(environment, registry, found)?;
     let mut undone = Vec::new();
     for (number, tree) in found
         .record
@@ -176,20 +177,11 @@ pub fn undo(
     if undone.is_empty() {
         return Err(OutcomeError::NothingApplied);
     }
-    if let Some(last) = deciding
-        .found
-        .record
-        .applies
-        .iter_mut()
-        .rev()
-        .find(|apply| !apply.undone)
-    {
-        last.undone = true;
-    }
-    deciding
-        .found
-        .record
-        .write(&found.folder, Durability::Disk)?;
+    Record::update(&deciding.found.folder, Durability::Disk, |record| {
+        if let Some(last) = record.applies.iter_mut().rev().find(|apply| !apply.undone) {
+            last.undone = true;
+        }
+    })?;
     Ok(undone)
 }
 
@@ -203,20 +195,23 @@ pub fn discard(
     found: &Found,
 ) -> Result<AbsPath, OutcomeError> {
     let held = registry.hold(&found.record.id)?;
-    let mut record = found.record.clone();
+    let record = Record::read(&held.folder)?;
+    if matches!(record.state, State::Discarded { .. }) {
+        return Err(OutcomeError::Look(LookError::Discarded));
+    }
     let store = Store::of(&record.store).ok_or(OutcomeError::NoStore)?;
     let fail = |source| OutcomeError::Discard {
-        path: found.record.store.clone(),
+        path: record.store.clone(),
         source,
     };
     let trash = store
         .discard(&record.store, record.id.as_str())
         .map_err(fail)?;
-    record.store = trash.clone();
-    record.state = State::Discarded {
-        at: milliseconds(environment),
-    };
-    record.write(&held.folder, Durability::Process)?;
+    let at = milliseconds(environment);
+    Record::update(&held.folder, Durability::Process, |record| {
+        record.store.clone_from(&trash);
+        record.state = State::Discarded { at };
+    })?;
     Ok(trash)
 }
 
@@ -320,18 +315,23 @@ impl Deciding {
         let locks = originals
             .into_iter()
             .map(|original| lock_original(environment, original));
+        let locks = locks.collect::<Result<_, _>>()?;
+        // What was known before the locks were held may have been changed by whoever held them.
+        let record = Record::read(&found.folder)?;
+        if matches!(record.state, State::Discarded { .. }) && session.is_none() {
+            return Err(OutcomeError::Look(LookError::Discarded));
+        }
         Ok(Self {
-            found: found.clone(),
+            found: Found {
+                record,
+                ..found.clone()
+            },
             _session: session,
-            _originals: locks.collect::<Result<_, _>>()?,
+            _originals: locks,
         })
     }
 
-    fn record(
-        mut self,
-        environment: &Environment,
-        done: &[TreeApplied],
-    ) -> Result<(), OutcomeError> {
+    fn record(self, environment: &Environment, done: &[TreeApplied]) -> Result<(), OutcomeError> {
         let is_applied = |outcome: &enclos_review::Outcome| {
             matches!(outcome, enclos_review::Outcome::Applied { .. })
         };
@@ -343,23 +343,17 @@ impl Deciding {
         if files == 0 {
             return Ok(());
         }
-        let number = self
-            .found
-            .record
-            .applies
-            .last()
-            .map_or(1, |last| last.number + 1);
-        let applied = ApplyRecord {
-            number,
-            at: milliseconds(environment),
-            files: files as u64,
-            undone: false,
-        };
-        self.found.record.applies.push(applied);
-        Ok(self
-            .found
-            .record
-            .write(&self.found.folder, Durability::Disk)?)
+        let at = milliseconds(environment);
+        Record::update(&self.found.folder, Durability::Disk, |record| {
+            let number = record.applies.last().map_or(1, |last| last.number + 1);
+            record.applies.push(ApplyRecord {
+                number,
+                at,
+                files: files as u64,
+                undone: false,
+            });
+        })?;
+        Ok(())
     }
 }
 

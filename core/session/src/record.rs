@@ -13,6 +13,8 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::SessionId;
+use crate::lock::Lock;
+use crate::lock::LockError;
 use crate::private;
 use crate::private::Durability;
 use crate::private::PrivateError;
@@ -205,6 +207,23 @@ impl Record {
         Ok(())
     }
 
+    /// Changes the record of the session in `folder`: read, changed and written with nobody in between, so that a
+    /// supervisor and a decision do not undo each other's changes.
+    ///
+    /// # Errors
+    /// When it cannot be read or replaced; the old one is untouched then.
+    pub fn update(
+        folder: &AbsPath,
+        durability: Durability,
+        change: impl FnOnce(&mut Self),
+    ) -> Result<Self, RecordError> {
+        let _alone = Lock::wait(&folder.resolve(LOCK))?;
+        let mut record = Self::read(folder)?;
+        change(&mut record);
+        record.write(folder, durability)?;
+        Ok(record)
+    }
+
     /// Reads the record of the session in `folder`.
     ///
     /// # Errors
@@ -228,6 +247,7 @@ impl Record {
 }
 
 const FILE: &str = "session.json";
+const LOCK: &str = "session.lock";
 
 #[derive(Deserialize)]
 struct Version {
@@ -272,6 +292,9 @@ pub enum RecordError {
     /// It cannot be written.
     #[error(transparent)]
     Write(#[from] PrivateError),
+    /// It cannot be locked for a change.
+    #[error(transparent)]
+    Lock(#[from] LockError),
 }
 
 #[cfg(test)]

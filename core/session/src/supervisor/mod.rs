@@ -92,19 +92,19 @@ pub(crate) fn supervise(inheritance: Inheritance) -> Result<(), SuperviseError> 
         place,
         clock,
     } = inheritance;
-    let mut record = Record::read(&held.folder)?;
     let signals = signals().map_err(SuperviseError::Signals)?;
     listener
         .set_nonblocking(true)
         .map_err(SuperviseError::Listener)?;
     let started = Jailed::start(&held.folder);
-    if let Ok(first) = &started {
-        record.gaps.clone_from(&first.gaps);
-    }
-    record.state = State::Running {
-        since: milliseconds(clock),
-    };
-    record.write(&held.folder, Durability::Process)?;
+    let record = Record::update(&held.folder, Durability::Process, |record| {
+        if let Ok(first) = &started {
+            record.gaps.clone_from(&first.gaps);
+        }
+        record.state = State::Running {
+            since: milliseconds(clock),
+        };
+    })?;
     let First {
         jailed,
         streams,
@@ -118,7 +118,7 @@ pub(crate) fn supervise(inheritance: Inheritance) -> Result<(), SuperviseError> 
                 message: error.sentence(),
                 exit,
             };
-            finish(&mut record, &held, clock, exit)?;
+            finish(&held, clock, exit)?;
             let viewers = first_visitors(&listener);
             place.remove();
             return farewell(viewers, held, |viewer| viewer.refuse(&refusal));
@@ -140,7 +140,7 @@ pub(crate) fn supervise(inheritance: Inheritance) -> Result<(), SuperviseError> 
     let exit = supervisor.serve()?;
     let viewers = std::mem::take(&mut supervisor.viewers);
     drop(supervisor);
-    finish(&mut record, &held, clock, exit)?;
+    finish(&held, clock, exit)?;
     place.remove();
     farewell(viewers, held, |viewer| {
         viewer.send_json(FrameKind::Exited, &exit)
@@ -361,12 +361,12 @@ impl Supervisor<'_> {
     }
 }
 
-fn finish(record: &mut Record, held: &Held, clock: Clock, exit: Exit) -> Result<(), RecordError> {
-    record.state = State::Ended {
-        exit,
-        at: milliseconds(clock),
-    };
-    record.write(&held.folder, Durability::Disk)
+fn finish(held: &Held, clock: Clock, exit: Exit) -> Result<(), RecordError> {
+    let at = milliseconds(clock);
+    Record::update(&held.folder, Durability::Disk, |record| {
+        record.state = State::Ended { exit, at }
+    })?;
+    Ok(())
 }
 
 /// Gives up the lock and only then tells the viewers, so that whoever hears of the end can act on the session.
