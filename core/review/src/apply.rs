@@ -272,6 +272,13 @@ pub enum ApplyError {
         #[source]
         source: io::Error,
     },
+    /// Something could not be put back at first, so all of it was taken back; everything is as it was.
+    #[error("it could not be done; nothing was changed")]
+    TakenBack {
+        /// Why not.
+        #[source]
+        source: Stopped,
+    },
     /// Everything had to be taken back, and something could not be. The next recovery tries again.
     #[error("not everything could be put back yet; it is tried again before the next apply")]
     NotTakenBack {

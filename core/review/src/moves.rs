@@ -113,7 +113,8 @@ impl From<Trouble> for ApplyError {
                 path,
                 source,
             },
-            Trouble::Unit(source) | Trouble::NotTakenBack(source) => Self::NotTakenBack { source },
+            Trouble::Unit(source) => Self::TakenBack { source },
+            Trouble::NotTakenBack(source) => Self::NotTakenBack { source },
         }
     }
 }

@@ -63,8 +63,16 @@ impl Workplace<'_> {
         names::rename_new(there, At::new(&self.staging, &old[..]))
             .map_err(|e| self.trouble("move it away", e))?;
         let stat = self.verify(place, task, &old)?;
-        if let Err(e) = names::rename_new(At::new(&self.staging, &slot[..]), there) {
-            return Err(self.undone(place, task, self.trouble("replace it", e)));
+        let put = match self.at(Step::Put, Some(&step.path))? {
+            Ok(()) => names::rename_new(At::new(&self.staging, &slot[..]), there),
+            Err(injected) => Err(injected),
+        };
+        match put {
+            Ok(()) => {}
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(self.undone(place, task, Stopped::ChangedMeanwhile.into()));
+            }
+            Err(e) => return Err(self.undone(place, task, self.trouble("replace it", e))),
         }
         names::rename_new(
             At::new(&self.staging, &old[..]),

@@ -12,7 +12,6 @@ use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_sys::flush;
 use enclos_sys::open::open_folder_at;
-use enclos_sys::open::open_parent;
 use enclos_sys::stat::Stat;
 use enclos_sys::stat::stat_at;
 use rustix::fs::AtFlags;
@@ -259,18 +258,19 @@ impl<'a, 'p> Run<'a, 'p> {
         self.drop_unused_folders()
     }
 
-    /// Someone may hold a file open and write to it after it was moved away, or save over what was just put there.
+    /// Someone may hold a file open and still write to it after it was moved away: then that is their newest version,
+    /// and it goes back. What they do to the path itself from now on is as if they did it after the apply.
     fn look_a_last_time(&mut self) -> Result<(), Trouble> {
         self.place
             .at(Step::LastLook, None)?
             .map_err(|e| self.place.trouble("look at what was moved", e))?;
-        let moved: BTreeSet<usize> = self
+        let written: BTreeSet<usize> = self
             .done
             .iter()
             .filter(|done| !self.is_quiet(done))
             .map(|(unit, ..)| *unit)
             .collect();
-        for unit in moved {
+        for unit in written {
             self.stopped[unit] = Some(Stopped::ChangedMeanwhile);
             self.take_unit_back(unit)?;
         }
@@ -278,21 +278,12 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     fn is_quiet(&self, (unit, task, seen): &(usize, usize, Option<Stat>)) -> bool {
-        let step = &self.plan.units[*unit].tasks[*task].step;
-        let same = |seen: &Stat, now: &Stat| {
+        let Some(seen) = seen else { return true };
+        let slot = slot_name(self.plan.units[*unit].tasks[*task].step.slot);
+        let same = |now: Stat| {
             (seen.ino, seen.size, seen.mtime, seen.mode) == (now.ino, now.size, now.mtime, now.mode)
         };
-        let displaced = match seen {
-            Some(seen) => {
-                stat_at(&self.place.staging, slot_name(step.slot)).is_ok_and(|now| same(seen, &now))
-            }
-            None => true,
-        };
-        let is_there = || {
-            let folder = open_parent(self.place.original.fd(), &step.path).ok();
-            folder.and_then(|(folder, name)| stage::inode(folder.as_fd(), name))
-        };
-        displaced && (!step.op.stages() || is_there() == step.staged)
+        stat_at(&self.place.staging, slot).is_ok_and(same)
     }
 
     fn sync_moves(&self) -> Result<(), Trouble> {
@@ -418,15 +409,15 @@ impl<'a, 'p> Run<'a, 'p> {
         Ok(true)
     }
 
-    /// Takes everything back, because the whole cannot be done.
+    /// Takes everything back, because the whole cannot be done. Where that fails the journal stays, and the next
+    /// recovery tries again.
     fn give_up(&mut self) -> Result<(), Trouble> {
-        for (unit, task, _) in std::mem::take(&mut self.done).into_iter().rev() {
+        while let Some(&(unit, task, _)) = self.done.last() {
             match self
                 .place
                 .take_back(&self.plan.units[unit].tasks[task].step)
             {
-                Ok(_) => {}
-                // The journal stays, and the next recovery tries again.
+                Ok(_) => self.done.truncate(self.done.len() - 1),
                 Err(Trouble::Unit(stopped)) => return Err(Trouble::NotTakenBack(stopped)),
                 Err(trouble) => return Err(trouble),
             }
@@ -446,16 +437,13 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     fn take_unit_back(&mut self, unit: usize) -> Result<(), Trouble> {
-        let (mine, others) = std::mem::take(&mut self.done)
-            .into_iter()
-            .partition(|(of, ..)| *of == unit);
-        self.done = others;
-        let mine: Vec<(usize, usize, Option<Stat>)> = mine;
-        for (_, task, _) in mine.into_iter().rev() {
-            if let Back::Left(Some(kept)) = self
+        while let Some(last) = self.done.iter().rposition(|(of, ..)| *of == unit) {
+            let task = self.done[last].1;
+            let back = self
                 .place
-                .take_back(&self.plan.units[unit].tasks[task].step)?
-            {
+                .take_back(&self.plan.units[unit].tasks[task].step)?;
+            self.done.remove(last);
+            if let Back::Left(Some(kept)) = back {
                 self.stopped[unit] = Some(Stopped::ChangedTwice { kept });
             }
         }
@@ -471,9 +459,13 @@ impl<'a, 'p> Run<'a, 'p> {
             .filter(|&unit| self.is_way(unit))
             .collect();
         for unit in made.into_iter().rev() {
-            let task = &self.plan.units[unit].tasks[0];
-            if self.place.take_back(&task.step)? == Back::Restored {
-                self.done.retain(|(of, ..)| *of != unit);
+            let folder = &self.plan.units[unit].tasks[0].step.path;
+            let is_used = self.done.iter().any(|&(of, task, _)| {
+                let path = &self.plan.units[of].tasks[task].step.path;
+                path != folder && path.is_within(folder)
+            });
+            if !is_used {
+                self.take_unit_back(unit)?;
             }
         }
         Ok(())

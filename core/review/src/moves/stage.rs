@@ -230,11 +230,6 @@ pub(super) fn move_over(from: At<'_, &str>, to: At<'_, &String>) -> io::Result<(
     )?)
 }
 
-/// Which file a name in staging is.
-pub(super) fn inode(folder: BorrowedFd<'_>, name: impl Arg) -> Option<Inode> {
-    stat_at(folder, name).ok().map(|stat| (stat.dev, stat.ino))
-}
-
 fn create(folder: BorrowedFd<'_>, name: &str) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?.into())

@@ -146,9 +146,20 @@ impl Workplace<'_> {
     pub(crate) fn take_back(&self, step: &Move) -> Result<Back, Trouble> {
         match self.place(&step.path) {
             Ok(place) => self.take_back_at(&place, step),
+            Err(_) if self.is_undone(step) => Ok(Back::Nothing),
             // Nothing of ours can be reached there; what was moved away must not be lost.
-            Err(_) if step.op.displaces() => self.set_aside(step),
-            Err(_) => Ok(Back::Left(None)),
+            Err(_) => self.set_aside(step),
+        }
+    }
+
+    /// Whether staging shows that the move was not done, or that there is nothing to take back.
+    fn is_undone(&self, step: &Move) -> bool {
+        let slot = slot_name(step.slot);
+        match step.op {
+            Op::Replace => self.inode_of(&slot) == step.staged && !self.holds(&old_name(step.slot)),
+            Op::Put | Op::MakeFolder => self.holds(&slot),
+            Op::Take => !self.holds(&slot),
+            Op::RemoveFolder | Op::SetMode => true,
         }
     }
 
