@@ -28,7 +28,7 @@ pub(crate) use self::clear::clear_staging;
 pub use self::lines::FormatError;
 pub(crate) use self::plan::{Attributes, Inode, Move, Need, Op, Plan, Source, Task, Unit};
 pub(crate) use self::record::{Kept, Kind, Record};
-pub(crate) use self::run::{Ended, run};
+pub(crate) use self::run::run;
 pub(crate) use self::store::Store;
 pub(crate) use self::takeback::{Back, Workplace, slot_name};
 

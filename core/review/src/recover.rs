@@ -127,11 +127,14 @@ pub fn recover(
         source,
     })?;
     let counts = store.record(journal.id).map_err(fail)?.is_some();
-    let mut recovered = Recovered::default();
-    recovered.found = if counts {
+    let found = if counts {
         Found::Untidy
     } else {
         Found::Unfinished
+    };
+    let mut recovered = Recovered {
+        found,
+        ..Recovered::default()
     };
     if let Some(place) = workplace(&tree, root, &store, &journal, faults)? {
         if counts {

@@ -1,5 +1,13 @@
 //! What an apply does to the original, and what an undo takes back.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail where they stand"
+)]
+
 mod support;
 
 use std::collections::BTreeSet;

@@ -1,5 +1,13 @@
 //! Crashes, full disks and late edits at every step of an apply, a recovery and an undo: nothing is ever lost.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail where they stand"
+)]
+
 mod support;
 
 use std::cell::Cell;

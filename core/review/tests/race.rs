@@ -1,5 +1,13 @@
 //! An attacker who swaps folders and files for links while an apply runs.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail where they stand"
+)]
+
 mod support;
 
 use std::fs;

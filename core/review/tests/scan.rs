@@ -1,5 +1,13 @@
 //! What a review says about what an agent and a person did.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail where they stand"
+)]
+
 mod support;
 
 use std::fs;

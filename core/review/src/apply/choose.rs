@@ -165,7 +165,7 @@ impl<'a> Chooser<'a> {
             self.emptied(from);
             let taken = Task::bare(Move::new(from.clone(), before.clone(), None)).seen(file.seen);
             let put = Move::new(path.clone(), None, after.clone());
-            return vec![taken, Task::new(put, self.from_copy(path), self.like(from))];
+            return vec![taken, Task::new(put, self.copied(path), self.like(from))];
         }
         let is_folder = |state: &Option<FileState>| {
             state
@@ -191,7 +191,7 @@ impl<'a> Chooser<'a> {
             .as_ref()
             .is_some_and(|after| matches!(after.kind, FileKind::File { .. }));
         let source = if is_file {
-            self.from_copy(path)
+            self.copied(path)
         } else {
             Source::State
         };
@@ -248,7 +248,7 @@ impl<'a> Chooser<'a> {
                 tree: self.trees.original,
                 path: path.clone(),
             },
-            None => self.from_copy(path),
+            None => self.copied(path),
         };
         vec![Task::new(step, source, self.like(path)).seen(file.seen)]
     }
@@ -308,7 +308,7 @@ impl<'a> Chooser<'a> {
         ])
     }
 
-    fn from_copy(&self, path: &ProjectPath) -> Source<'a> {
+    fn copied(&self, path: &ProjectPath) -> Source<'a> {
         Source::File {
             tree: self.trees.copy,
             path: path.clone(),
@@ -411,12 +411,11 @@ fn new_folder<'a>(path: ProjectPath, mode: u32) -> Vec<Unit<'a>> {
     units
 }
 
+/// The texts at the start, of the person and of the agent.
+type Three = (Vec<u8>, Vec<u8>, Vec<u8>);
+
 /// The three texts that the review compared.
-fn texts(
-    trees: &Trees<'_>,
-    file: &FileChange,
-    base: &FileState,
-) -> Result<(Vec<u8>, Vec<u8>, Vec<u8>), Stopped> {
+fn texts(trees: &Trees<'_>, file: &FileChange, base: &FileState) -> Result<Three, Stopped> {
     let from = match &file.kind {
         ChangeKind::Renamed { from } => from,
         _ => &file.path,

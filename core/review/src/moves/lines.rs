@@ -291,7 +291,7 @@ impl From<OpWord> for Op {
 }
 
 fn from_hex(digits: &str) -> Option<Vec<u8>> {
-    if !digits.is_ascii() || digits.len() % 2 != 0 {
+    if !digits.is_ascii() || !digits.len().is_multiple_of(2) {
         return None;
     }
     (0..digits.len())
@@ -345,7 +345,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(steps in prop::collection::vec(step(), 0..9)) {
-            let lines: Vec<_> = steps.iter().enumerate().map(|(at, step)| MoveLine::new(at, &[step.path.clone()], step)).collect();
+            let lines: Vec<_> = steps.iter().enumerate().map(|(at, step)| MoveLine::new(at, std::slice::from_ref(&step.path), step)).collect();
             let text = write("a test", &7_u32, &lines).unwrap();
             let (header, read) = read::<u32>("a test", &text).unwrap();
             prop_assert_eq!(header, 7);

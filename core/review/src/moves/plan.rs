@@ -155,14 +155,6 @@ impl<'a> Task<'a> {
 }
 
 impl<'a> Unit<'a> {
-    pub(crate) fn must(report: ProjectPath, tasks: Vec<Task<'a>>) -> Self {
-        Self {
-            reports: vec![report],
-            tasks,
-            need: Need::Must,
-        }
-    }
-
     /// A folder made or removed on the way.
     pub(crate) fn may(task: Task<'a>) -> Self {
         Self {

@@ -29,10 +29,8 @@ use rustix::fs::OFlags;
 use rustix::fs::mkdirat;
 use rustix::fs::openat;
 use rustix::fs::symlinkat;
-use rustix::path::Arg;
 
 use super::Attributes;
-use super::Inode;
 use super::Move;
 use super::Source;
 use super::Task;

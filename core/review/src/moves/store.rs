@@ -146,10 +146,6 @@ impl Store {
         format!("{STAGING_PREFIX}{}-{}", &hash[..8], id.0)
     }
 
-    pub(crate) fn fd(&self) -> &OwnedFd {
-        &self.fd
-    }
-
     fn make(&self, name: &str) -> io::Result<()> {
         match mkdirat(&self.fd, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
