@@ -25,6 +25,7 @@
 
 mod agent;
 mod invocation;
+mod leftovers;
 mod loopfs;
 mod normal;
 mod output;

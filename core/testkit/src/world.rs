@@ -12,8 +12,10 @@ use tempfile::TempDir;
 use crate::Invocation;
 use crate::Normal;
 use crate::ProjectBuilder;
+use crate::leftovers;
 
-/// A home, a runtime folder, a temporary folder and projects, removed when this is dropped.
+/// A home, a runtime folder, a temporary folder and projects; what runs in it is killed and all of it removed when this
+/// is dropped.
 #[derive(Debug)]
 pub struct World {
     // Removes the folder when it is dropped.
@@ -195,6 +197,12 @@ impl World {
     #[track_caller]
     pub fn give_to(&self, uid: u32) {
         give(self.root.as_path(), uid);
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        leftovers::end(&self.root);
     }
 }
 
