@@ -260,6 +260,11 @@ pub fn trash_expire(api: &Api) -> Result<(), Error> {
     for found in discarded(api, KEPT_DAYS)? {
         if found.record.store.as_path().exists() {
             let _ = enclos_session::delete_later(&api.environment, &found.record.store);
+        } else if found.record.applies.iter().all(|apply| apply.undone)
+            && let Ok(held) = api.registry.hold(&found.record.id)
+        {
+            // Its copy is gone and nothing of it can be undone: the record has told what it had to tell.
+            let _ = enclos_session::remove_tree(&held.folder);
         }
     }
     Ok(())
