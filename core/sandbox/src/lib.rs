@@ -18,12 +18,14 @@ pub mod seen;
 pub use enforcement::{Enforcement, Gap, Level};
 pub use jail::{Access, Command, Doors, Jail, Lent, Network, Overlay, Piped, Stdio, Tree, User};
 pub use outcome::{Exit, Signal};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub use platform::{
     HostFacts, LaunchError, Plan, PlanError, Running, Survey, SurveyError, etc, launch, plan, stage,
 };
 pub use spawned::{FreezeError, SpawnError, Spawned, WaitError};
 
+#[cfg(target_os = "macos")]
+use darwin as platform;
 #[cfg(target_os = "linux")]
 use linux as platform;
 

@@ -19,6 +19,12 @@ mod order;
 #[cfg(target_os = "macos")]
 mod command;
 #[cfg(target_os = "macos")]
+mod ending;
+#[cfg(target_os = "macos")]
+mod error;
+#[cfg(target_os = "macos")]
+mod half;
+#[cfg(target_os = "macos")]
 mod launch;
 #[cfg(target_os = "macos")]
 mod running;
@@ -34,7 +40,9 @@ pub use plan::{Plan, PlanError, plan};
 pub use survey::{Survey, SurveyError};
 
 #[cfg(target_os = "macos")]
-pub use launch::{Entering, LaunchError, launch};
+pub use error::{Entering, LaunchError};
+#[cfg(target_os = "macos")]
+pub use launch::launch;
 #[cfg(target_os = "macos")]
 pub use running::Running;
 #[cfg(target_os = "macos")]

@@ -150,6 +150,19 @@ impl HostFacts {
     }
 }
 
+impl HostFacts {
+    /// What is enforced here, a sentence for each concern.
+    #[must_use]
+    #[expect(clippy::unused_self, reason = "the same on every system")]
+    pub fn promises(&self) -> Vec<&'static str> {
+        vec![
+            "files: only the copy, a private home and what is lent can be written",
+            "network: none leaves the session",
+            "processes: all of a session end with it, and see nobody else",
+        ]
+    }
+}
+
 impl Machine {
     /// What this program was built for.
     pub const CURRENT: Self = if cfg!(target_arch = "x86_64") {

@@ -50,13 +50,24 @@ impl Exits {
         Ok(())
     }
 
-    /// Forgets what was heard so far; to be called before children are waited for, so that none is missed.
-    pub fn clear(&self) {
-        let mut space = [const { MaybeUninit::<Event>::uninit() }; 8];
-        // SAFETY: no event is added.
-        while unsafe { kevent(&self.0, &[], &mut space, Some(Duration::ZERO)) }
-            .is_ok_and(|(heard, _)| !heard.is_empty())
-        {}
+    /// Who has ended since this was last asked; never waits. A child among them may have to be waited for yet: the event
+    /// comes a moment before the kernel has put it to rest.
+    #[must_use]
+    pub fn ended(&self) -> Vec<Pid> {
+        let mut ended = Vec::new();
+        loop {
+            let mut space = [const { MaybeUninit::<Event>::uninit() }; 8];
+            // SAFETY: no event is added.
+            let heard = unsafe { kevent(&self.0, &[], &mut space, Some(Duration::ZERO)) };
+            let Ok((heard, _)) = heard else { return ended };
+            if heard.is_empty() {
+                return ended;
+            }
+            ended.extend(heard.iter().filter_map(|event| match event.filter() {
+                EventFilter::Proc { pid, .. } => Some(pid),
+                _ => None,
+            }));
+        }
     }
 }
 
@@ -84,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_heard_until_it_is_cleared() {
+    fn an_end_is_heard_until_it_is_asked_for() {
         let exits = Exits::new().unwrap();
         let mut child = Command::new("/bin/cat")
             .stdin(std::process::Stdio::piped())
@@ -95,7 +106,7 @@ mod tests {
         drop(child.stdin.take());
         assert!(is_readable(&exits, 900));
         assert!(is_readable(&exits, 0), "looking does not forget it");
-        exits.clear();
+        assert_eq!(exits.ended(), [Pid::from_child(&child)]);
         assert!(!is_readable(&exits, 50));
         assert!(
             child.wait().unwrap().success(),

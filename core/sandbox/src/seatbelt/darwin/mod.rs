@@ -8,29 +8,24 @@ use std::io;
 
 use enclos_sys::darwin::sandbox;
 
-use super::profile::Profile;
-
 pub use enclos_sys::darwin::sandbox::EnterError;
 pub use end::{CONTINUE, end, hold, release, signal, table};
 pub use self_test::{SelfTestError, self_test};
 
-/// Enters the sandbox for good. Call it in a program that has one thread, right before the command is executed.
+/// Enters the sandbox of a profile's text and parameters for good. Call it in a program that has one thread, right before
+/// the command is executed.
 ///
 /// # Errors
 /// The process is as it was; the command must not be executed.
-pub fn enter(profile: &Profile) -> Result<(), EnterError> {
-    let text = |text: &str| {
+pub fn enter(text: &str, params: &[(String, String)]) -> Result<(), EnterError> {
+    let c_string = |text: &str| {
         CString::new(text).map_err(|error| EnterError::Rejected {
             said: "the profile holds a NUL byte".into(),
             source: io::Error::new(io::ErrorKind::InvalidInput, error),
         })
     };
-    let params = profile
-        .params()
+    let params = params
         .iter()
-        .map(|(name, value)| Ok((text(name)?, text(value)?)));
-    sandbox::enter(
-        &text(profile.text())?,
-        &params.collect::<Result<Vec<_>, _>>()?,
-    )
+        .map(|(name, value)| Ok((c_string(name)?, c_string(value)?)));
+    sandbox::enter(&c_string(text)?, &params.collect::<Result<Vec<_>, _>>()?)
 }
