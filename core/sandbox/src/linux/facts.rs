@@ -153,7 +153,6 @@ impl HostFacts {
 impl HostFacts {
     /// What is enforced here, a sentence for each concern.
     #[must_use]
-    #[expect(clippy::unused_self, reason = "the same on every system")]
     pub fn promises(&self) -> Vec<&'static str> {
         vec![
             "files: only the copy, a private home and what is lent can be written",

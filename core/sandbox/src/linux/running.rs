@@ -156,7 +156,6 @@ impl Running {
 
     /// The numbers of processes that are still there although the jail has ended: none, as the kernel ends them all.
     #[must_use]
-    #[expect(clippy::unused_self, reason = "the same on every system")]
     pub fn left(&self) -> Vec<i32> {
         Vec::new()
     }
