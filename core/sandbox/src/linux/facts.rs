@@ -372,3 +372,58 @@ fn existing(paths: &[&str]) -> Vec<AbsPath> {
         .filter_map(|path| AbsPath::new(path).ok())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fake(dir: &tempfile::TempDir, name: &str, mode: u32, words: &[u8]) -> AbsPath {
+        let path = dir.path().join(name);
+        std::fs::write(&path, words).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        AbsPath::new(path).unwrap()
+    }
+
+    #[test]
+    fn the_first_that_can_be_executed_is_taken_and_known_by_its_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let absent = AbsPath::new(dir.path().join("absent")).unwrap();
+        let text = fake(&dir, "text", 0o644, b"");
+        let old = fake(
+            &dir,
+            "old",
+            0o755,
+            b"\x7fELF\0--unshare-user\0--not--disable-userns\0",
+        );
+        let new = fake(
+            &dir,
+            "new",
+            0o4755,
+            b"\x7fELF\0--unshare-user\0--disable-userns\0",
+        );
+        let found = find_bwrap(&[absent, text, old.clone(), new.clone()]).unwrap();
+        assert_eq!(
+            (found.path, found.setuid, found.disables_userns),
+            (old, false, false)
+        );
+        let found = find_bwrap(std::slice::from_ref(&new)).unwrap();
+        assert_eq!(
+            (found.path, found.setuid, found.disables_userns),
+            (new, true, true)
+        );
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn this_machine_has_what_the_tests_of_the_jail_need() {
+        let facts = HostFacts::gather(&[]);
+        let bwrap = facts.bwrap.clone().expect("install bubblewrap");
+        assert!(bwrap.disables_userns, "bubblewrap 0.8 or newer");
+        assert_eq!(facts.findings(), [], "{facts:?}");
+        assert!(
+            facts
+                .proc_covers
+                .contains(&AbsPath::new("/proc/sys").unwrap())
+        );
+    }
+}
