@@ -92,11 +92,9 @@ fn cloning(place: &Path, source: &Path, rounds: usize) -> String {
         written.push(timed(|| baseline.unwrap().write(&abs(&manifest)).unwrap()));
         clear(&copy);
     }
-    println!(
-        "cp -a --reflink=always {theirs:.0?}
-clone {ours:.0?}
-baseline written {written:.0?}"
-    );
+    show("cp -a --reflink=always", &theirs);
+    show("clone", &ours);
+    show("baseline written", &written);
     ratio(&theirs, &[&ours, &written])
 }
 
@@ -144,12 +142,15 @@ fn finding(place: &Path, source: &Path, rounds: usize) -> String {
         }));
         assert!(found > 90, "found {found}");
     }
-    println!(
-        "rsync -rlpn --delete {theirs:.0?}
-baseline read {loaded:.0?}
-changes found {ours:.0?}"
-    );
+    show("rsync -rlpn --delete", &theirs);
+    show("baseline read", &loaded);
+    show("changes found", &ours);
     ratio(&theirs, &[&loaded, &ours])
+}
+
+fn show(what: &str, times: &[Duration]) {
+    let times: Vec<u128> = times.iter().map(Duration::as_millis).collect();
+    println!("{what}: {times:?} ms");
 }
 
 /// By medians, and by the best runs.

@@ -132,14 +132,29 @@ pub fn changes(
         source,
     };
     let opened = open_root(root).map_err(|e| failed(io_error(e)))?;
-    let device = stat_fd(&opened).map_err(failed)?.dev;
+    let trust = trust(&opened).map_err(failed)?;
+    changes_by(baseline, (root, opened), side, trust)
+}
+
+fn changes_by(
+    baseline: &Baseline,
+    (path, root): (&AbsPath, OwnedFd),
+    side: Side,
+    trust: Trust,
+) -> Result<Vec<Candidate>, ScanError> {
+    let failed = |source| ScanError::Root {
+        folder: path.clone(),
+        source,
+    };
+    let device = stat_fd(&root).map_err(failed)?.dev;
+    let devices = Devices::new(baseline, side, device);
     let task = Task {
         baseline,
         side,
-        path: root,
-        trust: trust(&opened).map_err(failed)?,
-        devices: Devices::new(baseline, side, device),
-        root: opened,
+        path,
+        root,
+        trust,
+        devices,
     };
     let crew = (0..queue::workers()).map(|_| Worker::new(&task)).collect();
     let ranges = (0..baseline.entries.len()).step_by(RANGE);
@@ -290,4 +305,151 @@ fn same_folder(a: &ProjectPath, b: &ProjectPath) -> bool {
 
 fn root_fd<'t>(task: &'t Task<'_>) -> std::os::fd::BorrowedFd<'t> {
     task.root.as_fd()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::fs;
+
+    use super::*;
+    use crate::Quiet;
+    use crate::request::LeaveOut;
+    use crate::tree;
+    use crate::tree::Filling;
+    use crate::tree::Hashing;
+    use crate::tree::Order;
+
+    struct Pair {
+        _folder: tempfile::TempDir,
+        source: AbsPath,
+        copy: AbsPath,
+        baseline: Baseline,
+    }
+
+    fn pair(hashing: Hashing) -> Pair {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| AbsPath::new(folder.path().join(name)).unwrap();
+        let (source, copy) = (at("source"), at("copy"));
+        fs::create_dir_all(source.as_path().join("folder")).unwrap();
+        fs::write(source.as_path().join("folder/file"), "before").unwrap();
+        fs::write(source.as_path().join("other"), "before").unwrap();
+        let order = Order {
+            source: &source,
+            destination: &copy,
+            filling: Filling::Copy,
+            instead: HashMap::new(),
+            leave_out: LeaveOut::Nothing,
+            hashing,
+            progress: &Quiet,
+        };
+        let copied = tree::copy(&order).unwrap();
+        let baseline = Baseline {
+            source: source.clone(),
+            taken: copied.taken,
+            entries: copied.entries,
+        };
+        Pair {
+            _folder: folder,
+            source,
+            copy,
+            baseline,
+        }
+    }
+
+    impl Pair {
+        fn find(&self, side: Side, trust: Trust) -> Vec<String> {
+            let path = if side == Side::Copy {
+                &self.copy
+            } else {
+                &self.source
+            };
+            let found = changes_by(
+                &self.baseline,
+                (path, open_root(path).unwrap()),
+                side,
+                trust,
+            );
+            found
+                .unwrap()
+                .iter()
+                .map(|c| format!("{} {:?}", c.path, c.difference))
+                .collect()
+        }
+
+        /// Makes the baseline say what a file system without a `ctime` to trust would let it say: the same as now.
+        fn forget_change(&mut self, path: &str) {
+            let at = self
+                .baseline
+                .index_of(&ProjectPath::new(path).unwrap())
+                .unwrap();
+            let stat = |root: &AbsPath| {
+                let file = fs::File::open(root.as_path().join(path)).unwrap();
+                Identity::of(&stat_fd(&file).unwrap())
+            };
+            let (original, copy) = (stat(&self.source), stat(&self.copy));
+            self.baseline.entries[at].original = original;
+            self.baseline.entries[at].presence = Presence::Copied(copy);
+        }
+    }
+
+    #[test]
+    fn contents_are_compared_where_times_cannot_be_trusted() {
+        let mut pair = pair(Hashing::Every);
+        fs::write(pair.copy.as_path().join("folder/file"), "BEFORE").unwrap();
+        pair.forget_change("folder/file");
+        assert_eq!(
+            pair.find(Side::Copy, Trust::Identity),
+            [""; 0],
+            "the identity tells nothing"
+        );
+        assert_eq!(
+            pair.find(Side::Copy, Trust::Contents),
+            ["folder/file Contents"]
+        );
+    }
+
+    #[test]
+    fn numbers_and_times_that_changed_with_a_mount_are_no_change_of_contents() {
+        let mut pair = pair(Hashing::Every);
+        for entry in &mut pair.baseline.entries {
+            entry.original.ino += 1000;
+            entry.original.ctime += 1;
+        }
+        assert_eq!(pair.find(Side::Original, Trust::Contents), [""; 0]);
+        for entry in &mut pair.baseline.entries {
+            entry.hash = None;
+        }
+        assert_eq!(
+            pair.find(Side::Original, Trust::Identity),
+            ["folder/file Contents", "other Contents"]
+        );
+    }
+
+    #[test]
+    fn a_second_change_within_the_tick_of_the_first_is_found_by_contents() {
+        let mut pair = pair(Hashing::Recent);
+        fs::write(pair.source.as_path().join("other"), "BEFORE").unwrap();
+        pair.forget_change("other");
+        assert_eq!(
+            pair.find(Side::Original, Trust::Identity),
+            ["other Contents"]
+        );
+    }
+
+    #[test]
+    fn another_number_of_the_whole_device_is_no_change() {
+        let mut pair = pair(Hashing::Recent);
+        for entry in &mut pair.baseline.entries {
+            entry.original.dev += 7;
+            entry.hash = None;
+        }
+        assert_eq!(pair.find(Side::Original, Trust::Identity), [""; 0]);
+        pair.baseline.entries[0].original.dev -= 1;
+        assert_eq!(
+            pair.find(Side::Original, Trust::Identity).len(),
+            2,
+            "but of some files it is one"
+        );
+    }
 }

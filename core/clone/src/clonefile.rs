@@ -18,6 +18,22 @@ pub(crate) use self::platform::clone_file_at;
 pub(crate) use self::platform::clone_folder;
 pub(crate) use self::record::record;
 
+use std::io;
+
+use enclos_paths::AbsPath;
+
+/// Makes `destination`, which does not exist, a copy-on-write copy of the folder `source`, in one go (macOS); false where
+/// that is not possible, and then nothing was made.
+///
+/// Nothing is recorded of what is in it, and what forbids changing a file in `source` does so in the copy. For folders
+/// that are none of a project's, such as caches.
+///
+/// # Errors
+/// What the kernel says.
+pub fn clone_whole(source: &AbsPath, destination: &AbsPath) -> io::Result<bool> {
+    Ok(clone_folder(source, destination)? == Whole::Cloned)
+}
+
 /// What came of cloning a whole folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whole {

@@ -35,6 +35,7 @@ pub use base::{
 pub use baseline::{Baseline, BaselineError, Entry, Identity, Kind, Presence, Skipped};
 pub use changes::{Candidate, Difference, Now, ScanError, Side, changes};
 pub use clone::clone;
+pub use clonefile::clone_whole;
 pub use method::{FallBack, Method, MethodUsed, UnknownMethod};
 pub use overlay::{LayerChange, LayerChanges, LayerEntry, overlay_changes};
 pub use refuse::{Refusal, refuse};

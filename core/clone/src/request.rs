@@ -135,6 +135,8 @@ pub enum About {
     LostAttributes,
     /// A folder that would have been overlaid was copied instead.
     NotOverlaid(FallBack),
+    /// It holds the project's own path and could not be rewritten for a copy that lies elsewhere (macOS).
+    HoldsPath,
 }
 
 impl fmt::Display for Note {
@@ -157,6 +159,10 @@ impl fmt::Display for Note {
                     "{path}: a link to {target} outside the project; `--read {lend}` would lend it"
                 )
             }
+            About::HoldsPath => write!(
+                f,
+                "{path}: holds the project's own path, which leads nowhere inside"
+            ),
             About::Changing => write!(f, "{path}: kept changing while it was copied"),
             About::Immutable => write!(f, "{path}: a flag forbids changing it"),
             About::LostAttributes => {
