@@ -7,6 +7,8 @@ use std::sync::PoisonError;
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_sys::open::OpenError;
+use enclos_sys::open::open_root;
+use enclos_sys::stat::stat_fd;
 
 use crate::clonefile;
 use crate::hybrid::Fate;
@@ -19,6 +21,7 @@ use crate::measure::Size;
 use crate::measure::Survey;
 use crate::measure::measure;
 use crate::measure::survey;
+use crate::measure::us;
 use crate::method::FallBack;
 use crate::method::Method;
 use crate::method::MethodUsed;
@@ -166,13 +169,22 @@ impl Chooser<'_> {
     /// Nothing is copied.
     fn overlay(&self, mut choice: Choice) -> Result<Choice, CloneError> {
         let source = self.request.source.path();
+        let refused = |path| CloneError::NotOverlayable {
+            path,
+            why: FallBack::NotOverlayable,
+        };
+        let root = open_root(source).map_err(|e| self.source_failed(e))?;
+        let stat = stat_fd(&root).map_err(|e| CloneError::Source {
+            folder: source.clone(),
+            source: e,
+        })?;
+        if (stat.uid, stat.gid) != us() {
+            return Err(refused(source.clone()));
+        }
         let survey =
             survey(source, &HashMap::new(), &|_| false).map_err(|e| self.source_failed(e))?;
         if let Some(path) = survey.rest.obstacle {
-            return Err(CloneError::NotOverlayable {
-                path: source.join(&path),
-                why: FallBack::NotOverlayable,
-            });
+            return Err(refused(source.join(&path)));
         }
         choice.overlays.push(Overlaid {
             path: None,

@@ -3,6 +3,11 @@
 //! A clone is the folder as it was: bytes, modes, times, links, extended attributes. The [`Baseline`] records the
 //! identity of every entry on both sides, so a later look finds what changed in the copy and in the original without
 //! reading contents. Cloning never writes to the original and never leaves a half-made clone that looks whole.
+//!
+//! [`clone()`] makes a copy: `choose` decides how (`reflink`, `clonefile`, `hybrid`, `overlay`, or copying), `tree`
+//! carries it out. [`changes()`] finds what changed since, [`overlay_changes()`] the same in an overlay's upper layer.
+//! [`BaseStore`] keeps what files held at the start. [`refuse()`] says what is never cloned, [`rewrite_copy()`] turns
+//! the project's path in a copy that lies elsewhere, [`remove_tree()`] removes a copy.
 
 mod base;
 mod baseline;

@@ -66,16 +66,12 @@ pub(crate) fn survey(
     instead: &HashMap<ProjectPath, Instead>,
     is_apart: &(dyn Fn(&ProjectPath) -> bool + Sync),
 ) -> Result<Survey, OpenError> {
-    let us = (
-        rustix::process::geteuid().as_raw(),
-        rustix::process::getegid().as_raw(),
-    );
     let root = open_root(root)?;
     let task = Task {
         root,
         instead,
         is_apart,
-        us,
+        us: us(),
         seen: Mutex::default(),
         apart: Mutex::default(),
     };
@@ -107,6 +103,14 @@ pub(crate) fn survey(
         rest: parts.remove(&None).unwrap_or_default(),
         apart,
     })
+}
+
+/// The user and group that we are, and that a mapped user of ours can be.
+pub(crate) fn us() -> (u32, u32) {
+    (
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    )
 }
 
 impl Part {

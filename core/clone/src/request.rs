@@ -231,6 +231,12 @@ pub enum CloneError {
         /// What is free for us, in bytes.
         free: u64,
     },
+    /// The file system can hold no more files, although it has space for contents.
+    #[error("no room for {path}: the file system can hold no more files")]
+    NoFiles {
+        /// The entry of the copy that could not be made.
+        path: AbsPath,
+    },
     /// A folder cannot be overlaid, and overlaying was asked for by name.
     #[error("{path} cannot be overlaid: {why}")]
     NotOverlayable {

@@ -117,3 +117,17 @@ fn a_full_disk_is_told_with_what_is_needed() {
     );
     assert!(!fs.path().join("copy").exists(), "nothing was begun");
 }
+
+#[test]
+fn a_disk_that_can_hold_no_more_files_is_told_as_such() {
+    let fs = LoopFs::ext4_of(16 << 20).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    fs::create_dir(&source).unwrap();
+    let room = usize::try_from(rustix::fs::statvfs(fs.path()).unwrap().f_favail).unwrap();
+    for i in 0..room + 10 {
+        fs::File::create(source.join(i.to_string())).unwrap();
+    }
+    let error = clone_plainly(&source, &fs.path().join("copy"), Method::Copy).unwrap_err();
+    assert!(matches!(error, CloneError::NoFiles { .. }), "{error:?}");
+}

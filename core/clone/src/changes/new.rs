@@ -19,6 +19,10 @@ use crate::place::Place;
 use crate::queue::Queue;
 use crate::tree::io_error;
 
+/// New folders with a longer path are not entered. No call of the kernel takes one (`PATH_MAX`), and as each path is
+/// held whole, a chain of folders that costs its maker nothing would otherwise take all of our memory.
+const LONGEST: usize = 4096;
+
 impl Worker<'_> {
     pub(super) fn list(&mut self, place: &Place, queue: &Queue<Job>) -> Result<(), ScanError> {
         let failed = |source| ScanError::Look {
@@ -51,6 +55,10 @@ impl Worker<'_> {
             let Ok(stat) = stat_at(&dir, name) else {
                 continue;
             };
+            if stat.node == Node::Folder && path.as_bytes().len() >= LONGEST {
+                self.closed(path);
+                continue;
+            }
             if stat.node == Node::Folder {
                 queue.extend([Job::List(Place::at(path.clone()))]);
             }

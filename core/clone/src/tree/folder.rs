@@ -452,9 +452,16 @@ impl<'t> Worker<'t> {
                 source: errno.into(),
             };
         }
+        let fs = rustix::fs::fstatvfs(&self.task.destination);
+        // Some file systems make room for files as they need it, and then say zero of both.
+        if fs
+            .as_ref()
+            .is_ok_and(|fs| fs.f_files > 0 && fs.f_favail == 0)
+        {
+            return CloneError::NoFiles { path };
+        }
         let needed = measure(order.source, &order.instead).map_or(0, |size| size.bytes);
-        let free = rustix::fs::fstatvfs(&self.task.destination)
-            .map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize));
+        let free = fs.map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize));
         CloneError::NoSpace { path, needed, free }
     }
 }
