@@ -25,6 +25,8 @@ pub enum Unreviewable {
         /// The command that makes it again, where that is known.
         rebuild: Option<&'static str>,
     },
+    /// It lies in more folders than are looked through.
+    TooDeep,
     /// It is a build's or a package manager's output.
     BuildOutput {
         /// The command that makes it again, where that is known.

@@ -7,6 +7,9 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use enclos_terminal::Leader;
 use enclos_terminal::LeaderEvent;
@@ -240,9 +243,11 @@ impl Attachment<'_> {
 const HELP: &[u8] =
     b"\r\n[enclos] ctrl-] then: d detach (the session goes on)  s stop  ctrl-] the key itself\r\n";
 
-/// Signals that arrived, each kind with a socket of its own that can be waited for with everything else.
+/// Signals that arrived, each kind with a socket of its own that can be waited for with everything else. Dropped, they
+/// do again what they do by default, so that a review afterwards can be interrupted.
 struct Signals {
     kinds: Vec<(i32, UnixStream)>,
+    by_default: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -254,14 +259,16 @@ impl Signals {
         } else {
             &[SIGINT, SIGQUIT, SIGTERM, SIGHUP]
         };
+        let by_default = Arc::new(AtomicBool::new(false));
         let mut kinds = Vec::new();
         for &signal in wanted {
             let (read, write) = UnixStream::pair()?;
             read.set_nonblocking(true)?;
+            signal_hook::flag::register_conditional_default(signal, Arc::clone(&by_default))?;
             signal_hook::low_level::pipe::register(signal, write)?;
             kinds.push((signal, read));
         }
-        Ok(Self { kinds })
+        Ok(Self { kinds, by_default })
     }
 
     /// The signals that came since the last time; one that came twice counts once, as with the kernel.
@@ -275,6 +282,12 @@ impl Signals {
             .filter(|(_, read)| came(read, &mut buffer))
             .map(|(signal, _)| *signal)
             .collect()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.by_default.store(true, Ordering::SeqCst);
     }
 }
 

@@ -84,6 +84,21 @@ impl<'a> Sorted<'a> {
     }
 }
 
+/// How many folders may lie in each other before what is in them is one line: every rule is asked for every folder on
+/// the way, and an agent can make ten thousand. Deeper than anything people or their tools make.
+const DEEPEST: usize = 200;
+
+/// The folder at the limit, when `path` lies below it.
+fn too_deep(path: &ProjectPath) -> Option<ProjectPath> {
+    let (at, _) = path
+        .as_bytes()
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'/')
+        .nth(DEEPEST)?;
+    ProjectPath::new(&path.as_bytes()[..at]).ok()
+}
+
 pub(super) fn sort(
     sources: &TreeSources<'_>,
     all: &[Candidate],
@@ -97,6 +112,9 @@ pub(super) fn sort(
             kind,
         })
     };
+    if let Some(folder) = too_deep(path) {
+        return Sort::Grouped(folder, Unreviewable::TooDeep);
+    }
     if let Some(place) = git_place(path) {
         return Sort::Git(place);
     }
