@@ -67,7 +67,7 @@ fn notes(source: &Source) -> Vec<Violation> {
 }
 
 /// What means something only on one machine, in somebody's notes or on a registry's web site; split as above.
-const STRANGERS: [&str; 12] = [
+const STRANGERS: [&str; 11] = [
     concat!("crates", ".io"),
     concat!("pypi", ".org"),
     concat!("pythonhosted", ".org"),
@@ -79,7 +79,6 @@ const STRANGERS: [&str; 12] = [
     concat!("/work/", "shared"),
     concat!("shared/", "facts"),
     concat!("HAZ", "ARDS"),
-    concat!("work", "place"),
 ];
 
 /// A reader of the repository must be able to follow every reference.
