@@ -117,8 +117,8 @@ fn options(plan: &Plan) -> String {
     text
 }
 
-#[test]
-fn bubblewrap_gets_these_options() {
+/// Toolchains in the home, one read-only and one with a private layer, and the project beside them.
+fn usual() -> Plan {
     let mut jail = jail();
     lend(&mut jail, "/home/ada/.rustup", Access::ReadOnly);
     lend(
@@ -130,8 +130,12 @@ fn bubblewrap_gets_these_options() {
         },
     );
     jail.covered.push(path("/home/ada/.rustup/token"));
-    let plan = planned(&jail).unwrap();
-    insta::assert_snapshot!(options(&plan), @r#"
+    planned(&jail).unwrap()
+}
+
+#[test]
+fn bubblewrap_gets_these_options() {
+    insta::assert_snapshot!(options(&usual()), @r#"
     --unshare-user
     --unshare-pid
     --unshare-net
@@ -167,6 +171,11 @@ fn bubblewrap_gets_these_options() {
     --remount-ro /
     --chdir /
     "#);
+}
+
+#[test]
+fn overlays_are_mounted_before_and_mount_points_looked_at() {
+    let plan = usual();
     insta::assert_debug_snapshot!(plan.outer, @r#"
     Some(
         Outer {
@@ -203,7 +212,11 @@ fn bubblewrap_gets_these_options() {
         },
     ]
     "#);
-    insta::assert_debug_snapshot!(plan.confinement.landlock, @r#"
+}
+
+#[test]
+fn only_the_home_the_copy_tmp_and_dev_can_be_written() {
+    insta::assert_debug_snapshot!(usual().confinement.landlock, @r#"
     Some(
         Landlock {
             handled: 65535,

@@ -248,6 +248,7 @@ fn kind_of(folder: &Dir, entry: &rustix::fs::DirEntry) -> FileType {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::unix::net::UnixListener;
 

@@ -70,6 +70,12 @@ fn programs() -> &'static Path {
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
         std::fs::copy(std::env::current_exe().unwrap(), dir.path().join("test")).unwrap();
         std::fs::copy(env!("CARGO_BIN_EXE_enclos-stage"), dir.path().join("stage")).unwrap();
+        for person in [0, ORDINARY, rustix::process::getuid().as_raw()] {
+            let cache = dir.path().join(format!("etc-{person}"));
+            if std::fs::create_dir(&cache).is_ok() {
+                std::os::unix::fs::chown(&cache, Some(person), Some(person)).ok();
+            }
+        }
         dir
     });
     dir.path()
@@ -104,7 +110,6 @@ impl World {
             "sibling",
             "state/home",
             "state/tmp",
-            "state/etc",
         ] {
             std::fs::create_dir_all(world.at(folder)).unwrap();
         }
@@ -113,8 +118,6 @@ impl World {
         world.write("project/src/main", "ORIGINAL");
         std::fs::create_dir_all(world.at("state/copy/src")).unwrap();
         world.write("state/copy/src/main", "ORIGINAL");
-        let host = AbsPath::new("/etc").unwrap();
-        etc::generate(&world.path("state/etc"), &world.user(), &world.facts, &host).unwrap();
         world
     }
 
@@ -173,7 +176,7 @@ impl World {
             }],
             home: self.path("state/home"),
             tmp: self.path("state/tmp"),
-            etc: self.path("state/etc"),
+            etc: self.etc(),
             lent: Vec::new(),
             covered: Vec::new(),
             sockets: Vec::new(),
@@ -182,6 +185,19 @@ impl World {
             command: self.command(argv),
             stage: self.stage(),
         }
+    }
+
+    /// The generated `/etc`, made once for each person as it takes long; so the home in it is none of this world.
+    fn etc(&self) -> AbsPath {
+        let [host, home] = ["/etc", "/home/ada"].map(|path| AbsPath::new(path).unwrap());
+        let user = User {
+            home,
+            ..self.user()
+        };
+        let cache = std::env::current_exe()
+            .unwrap()
+            .with_file_name(format!("etc-{}", user.uid));
+        etc::kept(&AbsPath::new(cache).unwrap(), &user, &self.facts, &host).unwrap()
     }
 
     /// Our executable.
