@@ -261,6 +261,7 @@ pub fn trash_expire(api: &Api) -> Result<(), Error> {
         if found.record.store.as_path().exists() {
             let _ = enclos_session::delete_later(&api.environment, &found.record.store);
         } else if found.record.applies.iter().all(|apply| apply.undone)
+            && outcome::is_unfinished(&found).is_ok_and(|unfinished| !unfinished)
             && let Ok(held) = api.registry.hold(&found.record.id)
         {
             // Its copy is gone and nothing of it can be undone: the record has told what it had to tell.

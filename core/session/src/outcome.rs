@@ -217,6 +217,9 @@ pub fn discard(
 
 /// Removes a session that changed nothing, its record too: there is nothing to remember.
 ///
+/// One that was applied while it ran also ends without a difference. What it replaced is in its folder and nowhere
+/// else, so of such a session only the copy goes.
+///
 /// # Errors
 /// As [`discard`]; a record that cannot be removed stays, as that of a discarded session.
 pub fn forget(
@@ -229,8 +232,32 @@ pub fn forget(
         path: trash.clone(),
         source,
     };
-    crate::registry::remove_tree(&found.folder).map_err(fail)?;
+    if !holds(found, &["undo", "journal", "aside"]).map_err(fail)? {
+        crate::registry::remove_tree(&found.folder).map_err(fail)?;
+    }
     crate::delete_later(environment, &trash).map_err(fail)
+}
+
+/// Whether an apply was interrupted and not yet taken back, or something could not be put back where it was: the
+/// session's folder then holds contents that are nowhere else.
+///
+/// # Errors
+/// When the folder cannot be looked at.
+pub fn is_unfinished(found: &Found) -> io::Result<bool> {
+    holds(found, &["journal", "aside"])
+}
+
+/// Whether one of `parts` of what the applies of a session keep is there.
+fn holds(found: &Found, parts: &[&str]) -> io::Result<bool> {
+    let stores = (0..found.record.trees.len()).map(|number| apply_store_path(found, number));
+    for path in stores.flat_map(|store| parts.iter().map(move |part| store.resolve(part))) {
+        match std::fs::symlink_metadata(&path) {
+            Ok(_) => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
 /// Ends every process of a session and waits until none is left.

@@ -266,31 +266,13 @@ impl Registry {
     }
 }
 
-/// Removes a folder with everything in it; one that is not there is as good as removed.
+/// Removes a folder with everything in it, whatever an agent left there: folders without rights, chains of them that
+/// are longer than any path. One that is not there is as good as removed.
 ///
 /// # Errors
 /// What could not be removed.
 pub fn remove_tree(folder: &AbsPath) -> Result<(), io::Error> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            // Folders without write permission (read-only package caches) belong to us all the same.
-            open_folders(folder.as_path())?;
-            fs::remove_dir_all(folder)
-        }
-        other => other,
-    }
-}
-
-fn open_folders(folder: &std::path::Path) -> Result<(), io::Error> {
-    let found = folder.symlink_metadata()?;
-    if found.is_dir() {
-        fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
-        for entry in fs::read_dir(folder)? {
-            open_folders(&entry?.path())?;
-        }
-    }
-    Ok(())
+    enclos_clone::remove_tree(folder)
 }
 
 fn rename_new(from: &AbsPath, to: &AbsPath) -> Result<(), RegistryError> {
