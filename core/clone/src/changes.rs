@@ -183,7 +183,9 @@ fn forget_below_closed(found: &mut Vec<Candidate>) {
     found.retain(|candidate| {
         let path = candidate.path.as_bytes();
         let after = closed.partition_point(|start| start.as_slice() <= path);
-        !closed[..after].last().is_some_and(|start| path.starts_with(start))
+        !closed[..after]
+            .last()
+            .is_some_and(|start| path.starts_with(start))
     });
 }
 

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
+use enclos_paths::ProjectPath;
 use enclos_sys::open::OpenError;
 use enclos_sys::stat::Node;
 use enclos_sys::stat::stat_at;
@@ -19,9 +20,15 @@ use crate::place::Place;
 use crate::queue::Queue;
 use crate::tree::io_error;
 
-/// New folders with a longer path are not entered. No call of the kernel takes one (`PATH_MAX`), and as each path is
-/// held whole, a chain of folders that costs its maker nothing would otherwise take all of our memory.
-const LONGEST: usize = 4096;
+/// New folders with a longer path, or deeper down, are not entered. The length is twice what any call of the kernel takes
+/// (`PATH_MAX`); and as each path is held whole and walked from the root, a chain of folders that costs its maker nothing
+/// would otherwise take all of our memory and hours.
+const LONGEST: usize = 8192;
+const DEEPEST: usize = 2048;
+
+fn is_endless(path: &ProjectPath) -> bool {
+    path.as_bytes().len() >= LONGEST || path.components().count() >= DEEPEST
+}
 
 impl Worker<'_> {
     pub(super) fn list(&mut self, place: &Place, queue: &Queue<Job>) -> Result<(), ScanError> {
@@ -55,7 +62,7 @@ impl Worker<'_> {
             let Ok(stat) = stat_at(&dir, name) else {
                 continue;
             };
-            if stat.node == Node::Folder && path.as_bytes().len() >= LONGEST {
+            if stat.node == Node::Folder && is_endless(&path) {
                 self.closed(path);
                 continue;
             }
