@@ -4,6 +4,7 @@
 //! does. It rests on the diff being the same at every look.
 
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::collections::HashSet;
 
 use enclos_paths::ProjectPath;
@@ -94,16 +95,23 @@ pub(crate) fn with_chosen(
 /// The id of each change: equal ones are told apart by how many stand before.
 fn ids(path: &ProjectPath, changes: &[Change], old: &[&[u8]], new: &[&[u8]]) -> Vec<HunkId> {
     let mut taken = HashSet::with_capacity(changes.len());
+    // Where the count goes on, so that a text with very many equal changes is not counted through from the start for
+    // each of them.
+    let mut next: HashMap<HunkId, u32> = HashMap::new();
     let mut id = |change: &Change| {
         let (removed, added) = (part(old, change.old), part(new, change.new));
-        let mut occurrence = 0;
+        let first = HunkId::of(path, removed, added, 0);
+        let occurrence = next.entry(first).or_default();
         // Also keeps two different hunks apart that an agent made so that their short ids are equal.
         loop {
-            let id = HunkId::of(path, removed, added, occurrence);
+            let id = match *occurrence {
+                0 => first,
+                later => HunkId::of(path, removed, added, later),
+            };
+            *occurrence += 1;
             if taken.insert(id) {
                 return id;
             }
-            occurrence += 1;
         }
     };
     changes.iter().map(&mut id).collect()
@@ -256,6 +264,16 @@ mod tests {
             with_chosen(&path(), b"x\n1\nx\n2\nx\n", b"y\n1\ny\n2\ny\n", &last).unwrap(),
             b"x\n1\nx\n2\ny\n"
         );
+    }
+
+    #[test]
+    fn very_many_equal_hunks_are_named_in_one_pass() {
+        // Counting each of them through from the start takes five thousand million hashes: hours.
+        let old: String = (0..100_000).map(|n| format!("{n}\n")).collect();
+        let new = old.replace('\n', "\nagain\n");
+        let found = hunks(&path(), old.as_bytes(), new.as_bytes()).hunks;
+        assert_eq!(found.len(), 100_000);
+        assert_eq!(id_set(&found).len(), found.len());
     }
 
     #[test]
