@@ -33,13 +33,18 @@ pub(crate) fn read() -> Result<Environment, Error> {
     let places = places(&user, &vars);
     let umask = rustix::process::umask(rustix::fs::Mode::empty());
     rustix::process::umask(umask);
+    #[allow(
+        clippy::useless_conversion,
+        reason = "the type that holds it differs between systems"
+    )]
+    let umask = u32::from(umask.bits());
     Ok(Environment {
         user,
         places,
         vars,
         cwd,
         executable,
-        umask: umask.bits(),
+        umask,
         clock: Clock::System,
     })
 }

@@ -1,6 +1,7 @@
 //! What only a Mac can show: macOS takes the generated profile, and does what the evaluator says.
 
 #![cfg(target_os = "macos")]
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

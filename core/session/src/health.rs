@@ -52,25 +52,11 @@ pub fn machine(environment: &Environment) -> Vec<Finding> {
         .iter()
         .any(|finding| finding.weight == Weight::Fatal)
     {
-        let what =
-            "files: only the copy, a private home and what is lent can be written".to_owned();
-        findings.push(Finding {
+        findings.extend(facts.promises().into_iter().map(|promise| Finding {
             weight: Weight::Good,
-            what,
+            what: promise.to_owned(),
             to_type: None,
-        });
-        let what = "network: none leaves the session".to_owned();
-        findings.push(Finding {
-            weight: Weight::Good,
-            what,
-            to_type: None,
-        });
-        let what = "processes: all of a session end with it, and see nobody else".to_owned();
-        findings.push(Finding {
-            weight: Weight::Good,
-            what,
-            to_type: None,
-        });
+        }));
     }
     findings
 }

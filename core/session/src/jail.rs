@@ -14,6 +14,7 @@ use enclos_policy::History;
 use enclos_policy::LendRefused;
 use enclos_policy::Lent as PolicyLent;
 use enclos_policy::LentAccess;
+use enclos_policy::Local;
 use enclos_policy::Places;
 use enclos_policy::Policy;
 use enclos_policy::may_lend;
@@ -27,12 +28,14 @@ use enclos_sandbox::Network;
 use enclos_sandbox::Overlay;
 use enclos_sandbox::Tree;
 use enclos_sandbox::User;
+use enclos_sandbox::etc;
 use enclos_sandbox::lend;
 use enclos_sandbox::lend::Catalogue;
 use enclos_sandbox::lend::GeneratedFile;
 use enclos_sandbox::lend::Lending;
+use enclos_sandbox::lend::Os;
 use enclos_sandbox::lend::caches::Means;
-use enclos_sandbox::linux::etc;
+use enclos_sandbox::seen;
 
 use crate::Draft;
 use crate::Environment;
@@ -71,7 +74,7 @@ pub(crate) fn plan(
     crate::private::folder(&environment.places.caches, environment.user.uid)?;
     crate::private::folder(&kept, environment.user.uid)?;
     let etc = etc::kept(&kept, &user, &facts, &host)?;
-    let mut lent = lend::lay::folders(&lending.folders, caches, MEANS, &no_clones)?;
+    let mut lent = lend::lay::folders(&lending.folders, caches, MEANS, &clone_cache)?;
     let mut covered: Vec<AbsPath> = lending.covered.clone();
     let mut notes: Vec<String> = lending.notes.iter().map(ToString::to_string).collect();
     for wanted in &draft.policy.lent {
@@ -85,7 +88,8 @@ pub(crate) fn plan(
         covered.extend(covers.files);
         lent.push(folder);
     }
-    let shell = shell(environment, draft, &lending, &home)?;
+    let project = project(draft, record);
+    let shell = shell(environment, draft, &lending, (&home, &project))?;
     let jail = Jail {
         user,
         trees: record.trees.iter().map(tree).collect(),
@@ -105,8 +109,11 @@ pub(crate) fn plan(
             .into_iter()
             .filter(|own| *own != environment.places.caches)
             .collect(),
-        network: Network::None,
-        command: command(draft, &shell),
+        network: match draft.policy.local.value {
+            Local::Reachable => Network::None,
+            Local::Closed => Network::NoLocal,
+        },
+        command: command(draft, &shell, &project),
         stage: environment.executable.clone(),
     };
     Ok(Planned { jail, shell, notes })
@@ -179,7 +186,7 @@ fn lending(
         .skip(1)
         .map(|tree| tree.original.clone());
     let outside = lend::Outside {
-        os: lend::Os::this(),
+        os: OS,
         home: environment.user.home.clone(),
         project: draft.project.path().clone(),
         path,
@@ -199,9 +206,9 @@ fn lending(
             .collect(),
     };
     let inside = lend::Inside {
-        home: environment.user.home.clone(),
-        project: draft.project.path().clone(),
-        tmp: record.store.resolve("/tmp"),
+        home: seen::home(OS, &environment.user.home, &record.store.resolve("home")),
+        project: project(draft, record),
+        tmp: seen::tmp(OS, environment.user.uid, &record.store.resolve("tmp")),
         user: environment.user.name.clone(),
         session: record.id.to_string(),
     };
@@ -214,7 +221,7 @@ fn git_files(environment: &Environment, record: &Record, lending: &Lending) -> V
     let trees: Vec<AbsPath> = record
         .trees
         .iter()
-        .map(|tree| tree.original.clone())
+        .map(|tree| seen::tree(OS, &tree.original, &tree.copy))
         .collect();
     let ignored = fs::read(environment.user.home.resolve(".config/git/ignore")).ok();
     let large_files = if lending.has_program("git-lfs", &lend::Disk) {
@@ -231,15 +238,30 @@ fn git_files(environment: &Environment, record: &Record, lending: &Lending) -> V
     lend::git::files(&input)
 }
 
-/// How caches are made writable here. A clone on macOS is made on first use, and comes with its executor.
-const MEANS: Means = if cfg!(target_os = "linux") {
-    Means::Overlay
-} else {
-    Means::Nothing
+/// Where the project is found inside.
+fn project(draft: &Draft, record: &Record) -> AbsPath {
+    let original = draft.project.path();
+    let tree = record.trees.iter().find(|tree| tree.original == *original);
+    tree.map_or_else(
+        || original.clone(),
+        |tree| seen::tree(OS, original, &tree.copy),
+    )
+}
+
+const OS: Os = Os::this();
+
+/// How caches are made writable here.
+const MEANS: Means = match OS {
+    Os::Linux => Means::Overlay,
+    Os::Macos => Means::InPlace,
 };
 
-fn no_clones(_: &AbsPath, _: &AbsPath) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+/// A cache that cannot share its blocks starts empty rather than as a copy of gigabytes.
+fn clone_cache(from: &AbsPath, to: &AbsPath) -> io::Result<()> {
+    if enclos_clone::clone_whole(from, to)? {
+        return Ok(());
+    }
+    fs::create_dir(to)
 }
 
 /// A path that the person or the project's file names, and what of it must be covered.
@@ -267,10 +289,9 @@ fn named(
         });
     }
     // Where nothing can be mounted a path is lent where it really lies.
-    let inside = if lend::Os::this() == lend::Os::Macos {
-        real.clone()
-    } else {
-        path.clone()
+    let inside = match OS {
+        Os::Linux => path.clone(),
+        Os::Macos => real.clone(),
     };
     let covers = cover::search(&real, &inside, policy);
     if let Some(folder) = covers.denied_folders.first() {
@@ -291,13 +312,13 @@ fn named(
 }
 
 /// The command that was asked for, or the shell.
-fn command(draft: &Draft, shell: &Command) -> Command {
+fn command(draft: &Draft, shell: &Command, project: &AbsPath) -> Command {
     let mut command = shell.clone();
     if !draft.request.command.is_empty() {
         command.argv.clone_from(&draft.request.command);
     }
     if draft.policy.history.value == History::None && draft.repository.is_some() {
-        let project = draft.project.path().as_path().as_os_str().to_owned();
+        let project = project.as_path().as_os_str().to_owned();
         let words = ["/bin/sh", "-c", FRESH_REPOSITORY, "enclos"].map(OsString::from);
         command.argv = words
             .into_iter()
@@ -321,11 +342,11 @@ fn shell(
     environment: &Environment,
     draft: &Draft,
     lending: &Lending,
-    home: &AbsPath,
+    (home, project): (&AbsPath, &AbsPath),
 ) -> Result<Command, JailError> {
     let mut env: Vec<(OsString, OsString)> = lending.env.clone();
-    let shell =
-        lend::shell::interactive(&lending.shell, &environment.user.home, &lending.path, MARK);
+    let own = seen::home(OS, &environment.user.home, home);
+    let shell = lend::shell::interactive(&lending.shell, &own, &lending.path, MARK);
     lend::lay::home(home, &shell.files)?;
     env.extend(shell.env);
     for (name, rule) in &draft.policy.env {
@@ -337,10 +358,10 @@ fn shell(
         env.retain(|(own, _)| *own != name);
         env.extend(value.map(|value| (name, value)));
     }
-    let start = draft.start.as_ref().map_or_else(
-        || draft.project.path().clone(),
-        |below| draft.project.join(below),
-    );
+    let start = draft
+        .start
+        .as_ref()
+        .map_or_else(|| project.clone(), |below| project.join(below));
     let stdio = crate::resume::stdio(draft.request.streams);
     Ok(Command {
         argv: shell.argv,

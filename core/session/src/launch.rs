@@ -174,7 +174,7 @@ pub enum LaunchError {
     Write(#[from] PrivateError),
     /// Something that is lent cannot be looked at.
     #[error(transparent)]
-    Survey(enclos_sandbox::linux::SurveyError),
+    Survey(enclos_sandbox::SurveyError),
     /// The jail cannot be planned on this machine.
     #[error(transparent)]
     Plan(#[from] PlanError),

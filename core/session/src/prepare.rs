@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 
+use enclos_clone::About;
 use enclos_clone::Baseline;
 use enclos_clone::CloneError;
 use enclos_clone::CloneRequest;
@@ -21,6 +22,8 @@ use enclos_policy::EntryKind;
 use enclos_policy::HideRules;
 use enclos_policy::History;
 use enclos_policy::Policy;
+use enclos_sandbox::lend::Os;
+use enclos_sandbox::seen;
 
 use crate::Draft;
 use crate::Environment;
@@ -255,11 +258,18 @@ impl Preparation<'_> {
         };
         let Cloned {
             method,
-            baseline,
+            mut baseline,
             overlays,
-            notes,
+            mut notes,
             ..
         } = enclos_clone::clone(&request)?;
+        if seen::tree(Os::this(), root.path(), &copy) == copy {
+            let rewritten = enclos_clone::rewrite_copy(&mut baseline, &copy)?;
+            notes.extend(rewritten.left.into_iter().map(|path| Note {
+                path,
+                about: About::HoldsPath,
+            }));
+        }
         baseline.write(&baseline_file(&self.held.folder, number))?;
         let overlaid = overlays
             .into_iter()
@@ -423,6 +433,9 @@ pub enum PrepareError {
     /// The copy could not be made.
     #[error(transparent)]
     Clone(#[from] CloneError),
+    /// Files that hold the original's path could not be rewritten.
+    #[error(transparent)]
+    Rewrite(#[from] enclos_clone::RewriteError),
     /// The baseline could not be recorded.
     #[error(transparent)]
     Baseline(#[from] enclos_clone::BaselineError),

@@ -117,6 +117,13 @@ impl Jailed {
         }
     }
 
+    /// Who is still there although the session has ended, in words.
+    pub(super) fn left(&self) -> Vec<String> {
+        let left = self.running.left().into_iter();
+        left.map(|pid| format!("processes: process {pid} could not be ended; it stays locked in"))
+            .collect()
+    }
+
     /// Passes a signal on to program `id`.
     pub(super) fn signal(&mut self, id: u32, number: u8) {
         let signal = match i32::from(number) {

@@ -118,7 +118,7 @@ pub(crate) fn supervise(inheritance: Inheritance) -> Result<(), SuperviseError> 
                 message: error.sentence(),
                 exit,
             };
-            finish(&held, clock, exit)?;
+            finish(&held, clock, (exit, Vec::new()))?;
             let viewers = first_visitors(&listener);
             place.remove();
             return farewell(viewers, held, |viewer| viewer.refuse(&refusal));
@@ -139,8 +139,9 @@ pub(crate) fn supervise(inheritance: Inheritance) -> Result<(), SuperviseError> 
     };
     let exit = supervisor.serve()?;
     let viewers = std::mem::take(&mut supervisor.viewers);
+    let left = supervisor.jailed.left();
     drop(supervisor);
-    finish(&held, clock, exit)?;
+    finish(&held, clock, (exit, left))?;
     place.remove();
     farewell(viewers, held, |viewer| {
         viewer.send_json(FrameKind::Exited, &exit)
@@ -361,10 +362,12 @@ impl Supervisor<'_> {
     }
 }
 
-fn finish(held: &Held, clock: Clock, exit: Exit) -> Result<(), RecordError> {
+/// Records how the command ended, and who could not be ended with it.
+fn finish(held: &Held, clock: Clock, (exit, left): (Exit, Vec<String>)) -> Result<(), RecordError> {
     let at = milliseconds(clock);
     Record::update(&held.folder, Durability::Disk, |record| {
-        record.state = State::Ended { exit, at }
+        record.state = State::Ended { exit, at };
+        record.gaps.extend(left);
     })?;
     Ok(())
 }
