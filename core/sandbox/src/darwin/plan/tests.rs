@@ -1,3 +1,5 @@
+//! What is planned for sessions on macOS: what is open, what is closed, what is refused.
+
 use super::*;
 use crate::seatbelt::{Attempt, Ruleset, Target};
 use crate::{Doors, Gap, Stdio, User};
