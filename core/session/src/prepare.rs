@@ -324,7 +324,7 @@ impl Preparation<'_> {
 }
 
 /// How many sessions of a project at once have caches that stay; what the next ones add goes with their copies.
-const SLOTS: u32 = 64;
+pub(crate) const SLOTS: u32 = 64;
 
 /// Where the baseline of a session's tree lies.
 pub(crate) fn baseline_file(session: &AbsPath, tree: usize) -> AbsPath {

@@ -1,13 +1,23 @@
 //! Going on in a session's copy after its command has ended, or after a crash or restart interrupted it.
 //!
-//! The jail is the one that was planned when the session was made: what it may do does not grow by going on.
+//! The jail is the one that was planned when the session was made: what it may do does not grow by going on. Only the
+//! project's caches may be others now, because another session may have taken them meanwhile.
 
+use std::fs;
+use std::io;
+
+use enclos_paths::AbsPath;
+use enclos_sandbox::Access;
+use enclos_sandbox::Jail;
 use enclos_sandbox::Piped;
 use enclos_sandbox::Stdio;
+use enclos_sandbox::lend::caches::slot;
 
 use crate::Environment;
 use crate::HandoverError;
 use crate::LaunchError;
+use crate::Record;
+use crate::RecordError;
 use crate::Registry;
 use crate::RegistryError;
 use crate::State;
@@ -16,7 +26,9 @@ use crate::Streams;
 use crate::control::SocketPlace;
 use crate::handover::start_supervisor;
 use crate::launch::Launch;
+use crate::prepare::SLOTS;
 use crate::registry::Found;
+use crate::registry::Held;
 
 /// Starts the command of a session again, or the person's shell in its place, for a caller with these streams.
 ///
@@ -39,6 +51,7 @@ pub fn resume(
     }
     launch.jail.command.stdio = stdio(streams);
     launch.jail.stage = environment.executable.clone();
+    claim_caches(registry, &held, &mut launch.jail)?;
     launch.write(&held.folder)?;
     Ok(start_supervisor(environment, &held)?)
 }
@@ -50,6 +63,50 @@ pub enum Again {
     Command,
     /// The person's shell.
     Shell,
+}
+
+/// Has the jail use caches that no other living session does: its own from before, if they are free.
+///
+/// Two sessions in one writable folder could lead each other astray, and two overlays in one the kernel.
+fn claim_caches(registry: &Registry, held: &Held, jail: &mut Jail) -> Result<(), ResumeError> {
+    let mut record = Record::read(&held.folder)?;
+    let Some((before, project)) = record
+        .caches
+        .clone()
+        .and_then(|caches| Some((caches.clone(), caches.parent()?)))
+    else {
+        // They lie with its copy and are nobody else's.
+        return Ok(());
+    };
+    let others = (0..SLOTS).map(|number| slot(&project, number));
+    let free = registry.claim_caches(held, &mut record, std::iter::once(before).chain(others))?;
+    let now = free.unwrap_or_else(|| record.store.resolve("caches"));
+    for lent in &mut jail.lent {
+        match &mut lent.access {
+            Access::Overlay { upper, work } => {
+                relocate(upper, &project, &now)?;
+                relocate(work, &project, &now)?;
+            }
+            Access::ReadWrite => relocate(&mut lent.outside, &project, &now)?,
+            Access::ReadOnly => {}
+        }
+    }
+    Ok(())
+}
+
+/// Where `path` lies in one of the folders of `project`'s caches, it becomes the same place in `now`.
+fn relocate(path: &mut AbsPath, project: &AbsPath, now: &AbsPath) -> Result<(), ResumeError> {
+    let Some(below) = path.below(project) else {
+        return Ok(());
+    };
+    *path = below
+        .components()
+        .skip(1)
+        .fold(now.clone(), |folder, name| folder.resolve(name));
+    fs::create_dir_all(&*path).map_err(|source| ResumeError::Cache {
+        folder: path.clone(),
+        source,
+    })
 }
 
 pub(crate) fn stdio(streams: Streams) -> Stdio {
@@ -86,6 +143,18 @@ pub enum ResumeError {
     /// It is running, or somebody works on it.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// Its record cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The folder for one of the project's caches cannot be made.
+    #[error("the project's own {folder} cannot be made")]
+    Cache {
+        /// The folder.
+        folder: AbsPath,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// Its launch file cannot be used.
     #[error(transparent)]
     Launch(#[from] LaunchError),

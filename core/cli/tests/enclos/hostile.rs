@@ -49,6 +49,44 @@ fn what_an_apply_replaced_outlives_a_session_that_then_ends_without_a_difference
 }
 
 #[test]
+fn a_resumed_session_never_shares_its_caches_with_one_that_runs() {
+    let world = world();
+    let project = world.project("web").file("a", "1\n").build();
+    let cache = "$HOME/.npm/_cacache";
+    let first = Agent::new()
+        .appends("a", "2\n")
+        .runs(format!("ls {cache}; : > {cache}/mine"));
+    let run = |id: &str, agent: &Agent| {
+        let run = world.enclos(["run", "--id", id, "--"]);
+        run.args(agent.command()).current_dir(&project).run()
+    };
+    run("first", &first).success();
+    let resumed = world.enclos(["resume", "first"]).run().success();
+    assert_eq!(resumed.stdout(), "mine\n", "alone, it has what it had");
+
+    let second = Agent::new().runs(format!("ls {cache}; : > {cache}/theirs; sleep 100"));
+    world
+        .enclos(["run", "--id", "second", "--detach", "--"])
+        .args(second.command())
+        .current_dir(&project)
+        .run()
+        .success();
+    let patience = Instant::now() + Duration::from_secs(60);
+    let look = |id: &str| {
+        let look = world.enclos(["shell", id]).stdin(format!("ls {cache}\n"));
+        look.run().success().stdout().to_owned()
+    };
+    while !look("second").contains("theirs") {
+        assert!(Instant::now() < patience, "the second session never wrote");
+    }
+    let resumed = world.enclos(["resume", "first"]).run().success();
+    assert_eq!(resumed.stdout(), "", "another's are not seen");
+    let resumed = world.enclos(["resume", "first"]).run().success();
+    assert_eq!(resumed.stdout(), "mine\n", "these it keeps");
+    world.enclos(["stop", "second"]).run().success();
+}
+
+#[test]
 fn folders_without_end_and_without_rights_are_reviewed_and_deleted() {
     let world = world();
     let project = world.project("web").file("a", "1\n").build();
