@@ -23,9 +23,11 @@ use rustix::fs::unlinkat;
 use crate::ApplyError;
 use crate::Faults;
 use crate::FormatError;
+use crate::RecordId;
 use crate::Step;
 use crate::moves::Back;
 use crate::moves::Move;
+use crate::moves::Record;
 use crate::moves::Store;
 use crate::moves::Trouble;
 use crate::moves::Workplace;
@@ -126,7 +128,7 @@ pub fn recover(
         path: store.path.resolve("journal"),
         source,
     })?;
-    let counts = store.record(journal.id).map_err(fail)?.is_some();
+    let counts = counts(&store, journal.id)?;
     let found = if counts {
         Found::Untidy
     } else {
@@ -153,6 +155,26 @@ pub fn recover(
             source,
         })?;
     Ok(recovered)
+}
+
+/// Whether the record is there, and whole. One that was cut off when the power went was never answered for.
+fn counts(store: &Store, id: RecordId) -> Result<bool, RecoverError> {
+    let fail = |source| RecoverError::Store {
+        doing: "read",
+        path: store.path.clone(),
+        source,
+    };
+    let Some(text) = store.record(id).map_err(fail)? else {
+        return Ok(false);
+    };
+    match Record::parse(&text) {
+        Ok(_) => Ok(true),
+        Err(source @ FormatError::Version { .. }) => Err(RecoverError::Journal {
+            path: store.kept_path(id).resolve("record"),
+            source,
+        }),
+        Err(_) => Ok(false),
+    }
 }
 
 /// What was staged before there was a journal: nothing of the person's is in it.

@@ -175,7 +175,7 @@ impl Tree {
             source,
         };
         let stat = stat_fd(&file).map_err(fail)?;
-        let (hash, read) = hash_of(&mut file).map_err(fail)?;
+        let (hash, read) = hash_of(&mut file, stat.size).map_err(fail)?;
         unmoved(path, &stat, &stat_fd(&file).map_err(fail)?, read)?;
         Ok((hash, stat))
     }
@@ -193,10 +193,16 @@ impl FileState {
     }
 }
 
-/// Hashes everything that `file` still gives, and counts it.
-pub(crate) fn hash_of(file: &mut impl Read) -> std::io::Result<(ContentHash, u64)> {
+/// A buffer for reading a file of that size: small files, which are most, should not pay for large ones.
+pub(crate) fn buffer_for(size: u64) -> Vec<u8> {
+    const LARGEST: u64 = 128 * 1024;
+    vec![0; usize::try_from((size + 1).clamp(512, LARGEST)).unwrap_or(512)]
+}
+
+/// Hashes everything that `file`, which is about that size, still gives, and counts it.
+pub(crate) fn hash_of(file: &mut impl Read, size: u64) -> std::io::Result<(ContentHash, u64)> {
     let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 128 * 1024];
+    let mut buffer = buffer_for(size);
     let mut count = 0;
     loop {
         match file.read(&mut buffer) {

@@ -15,7 +15,7 @@ use enclos_sys::flush;
 
 /// How things are made durable where the original lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Durable {
+pub(crate) enum Durable {
     /// One flush for everything that was started before.
     Log,
     /// One flush each.
@@ -76,13 +76,15 @@ impl Batch {
         }
     }
 
-    /// Waits until everything taken so far is on the disk; with a log that holds once `anchor` was flushed.
-    pub(super) fn finish(&mut self, anchor: impl AsFd) -> io::Result<()> {
+    /// Waits until everything taken so far is on the disk, and then the names in `folder`.
+    pub(super) fn finish(&mut self, folder: impl AsFd) -> io::Result<()> {
         self.arrive()?;
-        flush::through(anchor)
+        flush::through(folder)
     }
 
-    fn arrive(&mut self) -> io::Result<()> {
+    /// Waits until the bytes of everything taken so far are on the disk. With a log the next flush of anything makes
+    /// the rest durable; without, it is done.
+    pub(super) fn arrive(&mut self) -> io::Result<()> {
         match self.how {
             Durable::Log => self.open.drain(..).try_for_each(|file| flush::wait(&file)),
             Durable::Each => {

@@ -40,7 +40,7 @@ pub(crate) fn observe(
     let (kind, stat) = match stat.node {
         Node::File => {
             let mut file = File::from(open_file_at(folder, name)?);
-            let (hash, size) = hash_of(&mut file)?;
+            let (hash, size) = hash_of(&mut file, stat.size)?;
             (FileKind::File { size, hash }, stat_fd(&file)?)
         }
         Node::Folder => (FileKind::Folder, stat),

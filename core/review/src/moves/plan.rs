@@ -60,8 +60,9 @@ pub(crate) struct Move {
     pub(crate) staged: Option<Inode>,
 }
 
-/// A device and an inode number on it.
-pub(crate) type Inode = (u64, u64);
+/// The inode number. The device is left out: everything lies on the one of the original, whose number may be another one
+/// after a restart (on btrfs it always is).
+pub(crate) type Inode = u64;
 
 /// How a move is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -36,7 +36,6 @@ use super::journal::Journal;
 use super::names::At;
 use super::record::Kept;
 use super::stage;
-use super::store;
 use super::takeback::Back;
 use super::takeback::Workplace;
 use super::takeback::slot_name;
@@ -186,7 +185,20 @@ impl<'a, 'p> Run<'a, 'p> {
             let kept = self.place.store.kept(self.place.id).map_err(fail)?;
             kept_batch.finish(&kept).map_err(fail)?;
         }
-        batch.finish(&self.place.staging).map_err(fail)
+        match self.store_durable() {
+            // The journal is the next flush.
+            Durable::Log => batch.arrive().map_err(fail),
+            Durable::Each => batch.finish(&self.place.staging).map_err(fail),
+        }
+    }
+
+    /// How what is written to the store is made durable: together with the moves only where one log carries both.
+    fn store_durable(&self) -> Durable {
+        if self.keeps_copies {
+            Durable::Each
+        } else {
+            self.durable
+        }
     }
 
     fn stage_one(
@@ -239,7 +251,10 @@ impl<'a, 'p> Run<'a, 'p> {
         place.at(Step::WriteJournal, None)?.map_err(fail)?;
         let text = Journal::text(place.id, &place.staging_name, &self.plan, &self.order)
             .map_err(|e| fail(e.into()))?;
-        place.store.write_journal(&text).map_err(fail)
+        place
+            .store
+            .write_journal(&text, self.store_durable())
+            .map_err(fail)
     }
 
     fn perform(&mut self) -> Result<(), Trouble> {
@@ -327,8 +342,10 @@ impl<'a, 'p> Run<'a, 'p> {
         let fail = |e: io::Error| Trouble::for_all("write to", &place.store.path, e);
         place.at(Step::Commit, None)?.map_err(fail)?;
         let text = self.record().text().map_err(|e| fail(e.into()))?;
-        let kept = place.store.kept(place.id).map_err(fail)?;
-        store::write_whole(&kept, store::RECORD, &text).map_err(fail)?;
+        place
+            .store
+            .write_record(place.id, &text, self.store_durable())
+            .map_err(fail)?;
         self.counts = true;
         Ok(())
     }

@@ -46,6 +46,7 @@ use crate::FileState;
 use crate::Step;
 use crate::Stopped;
 use crate::source::Tree;
+use crate::source::buffer_for;
 use crate::source::hash_of;
 
 /// From this size on, sharing blocks with the copy is tried before writing; measured on XFS, where reading back a
@@ -99,7 +100,7 @@ impl Workplace<'_> {
         let stat = stat_fd(&folder).map_err(fail)?;
         self.dress(task, folder.as_fd(), &stat, mode)
             .map_err(fail)?;
-        task.step.staged = Some((stat.dev, stat.ino));
+        task.step.staged = Some(stat.ino);
         Ok(())
     }
 
@@ -134,7 +135,7 @@ impl Workplace<'_> {
         }
         let stat = stat_fd(&file).map_err(fail)?;
         self.dress(task, file.as_fd(), &stat, mode).map_err(fail)?;
-        task.step.staged = Some((stat.dev, stat.ino));
+        task.step.staged = Some(stat.ino);
         batch.add(file).map_err(fail)
     }
 
@@ -235,12 +236,13 @@ fn create(folder: BorrowedFd<'_>, name: &str) -> io::Result<File> {
 
 /// Fills `to`, which is empty, with what `from` holds; gives the size and hash of what was written.
 fn fill(to: &mut File, from: &mut File) -> io::Result<(u64, ContentHash)> {
-    if stat_fd(&*from)?.size >= WORTH_SHARING && share(to, from) {
-        let (hash, size) = hash_of(to)?;
+    let about = stat_fd(&*from)?.size;
+    if about >= WORTH_SHARING && share(to, from) {
+        let (hash, size) = hash_of(to, about)?;
         return Ok((size, hash));
     }
     let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 128 * 1024];
+    let mut buffer = buffer_for(about);
     let mut size = 0;
     loop {
         let count = match from.read(&mut buffer) {

@@ -23,6 +23,7 @@ use rustix::fs::unlinkat;
 use rustix::io::Errno;
 
 use super::STAGING_PREFIX;
+use super::durable::Durable;
 use crate::RecordId;
 
 /// The folder of one session that belongs to this crate.
@@ -53,9 +54,34 @@ impl Store {
         read_whole(&self.fd, JOURNAL)
     }
 
-    /// Writes the journal durably. It must not be there.
-    pub(crate) fn write_journal(&self, text: &[u8]) -> io::Result<()> {
-        write_whole(&self.fd, JOURNAL, text)
+    /// Writes the journal, whole or not at all, so that it is durable before any move that follows it.
+    ///
+    /// With a log that carries the moves as well it is enough that its bytes are on the disk before it gets its name:
+    /// the name and the moves become durable in the order in which they were made.
+    pub(crate) fn write_journal(&self, text: &[u8], how: Durable) -> io::Result<()> {
+        let draft = format!("{JOURNAL}.new");
+        write_through(&self.fd, &draft, text)?;
+        renameat(&self.fd, &draft, &self.fd, JOURNAL)?;
+        match how {
+            Durable::Log => Ok(()),
+            Durable::Each => flush::through(&self.fd),
+        }
+    }
+
+    /// Writes a record durably; everything that was done before it is durable as well if a log carries both.
+    ///
+    /// One that was cut off has no right checksum and does not count.
+    pub(crate) fn write_record(&self, id: RecordId, text: &[u8], how: Durable) -> io::Result<()> {
+        let kept = self.kept(id)?;
+        write_through(&kept, RECORD, text)?;
+        match how {
+            Durable::Log => Ok(()),
+            Durable::Each => {
+                flush::through(&kept)?;
+                flush::through(self.folder("undo")?)?;
+                flush::through(&self.fd)
+            }
+        }
     }
 
     pub(crate) fn remove_journal(&self) -> io::Result<()> {
@@ -159,20 +185,16 @@ impl Store {
     }
 }
 
-/// Writes `name` in `folder` so that after a crash it is there whole or not at all.
-pub(crate) fn write_whole(folder: &OwnedFd, name: &str, text: &[u8]) -> io::Result<()> {
-    let draft = format!("{name}.new");
+/// Writes `name` in `folder` and waits until its bytes are on the disk.
+fn write_through(folder: &OwnedFd, name: &str, text: &[u8]) -> io::Result<()> {
     let flags =
         OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = openat(folder, &draft, flags, Mode::RUSR | Mode::WUSR)?;
-    let mut file = std::fs::File::from(file);
+    let mut file = std::fs::File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?);
     let written = io::Write::write_all(&mut file, text).and_then(|()| flush::through(&file));
-    if let Err(error) = written {
-        let _ = unlinkat(folder, &draft, AtFlags::empty());
-        return Err(error);
+    if written.is_err() {
+        let _ = unlinkat(folder, name, AtFlags::empty());
     }
-    renameat(folder, &draft, folder, name)?;
-    flush::through(folder)
+    written
 }
 
 fn read_whole(folder: &OwnedFd, name: &str) -> io::Result<Option<Vec<u8>>> {

@@ -63,7 +63,7 @@ pub(crate) struct Workplace<'a> {
 /// The folder that a path lies in, held open.
 pub(crate) struct Place {
     pub(crate) folder: OwnedFd,
-    inode: Inode,
+    inode: (u64, u64),
 }
 
 /// Why taking back did not work.
@@ -231,9 +231,8 @@ impl Workplace<'_> {
             result => result?,
         }
         let came = observe(self.staging.as_fd(), &slot[..])?;
-        if came.is_some_and(|came| {
-            (Some((came.stat.dev, came.stat.ino)), &came.state) == (step.staged, &step.after)
-        }) {
+        if came.is_some_and(|came| (Some(came.stat.ino), &came.state) == (step.staged, &step.after))
+        {
             return Ok(Back::Restored);
         }
         // Someone wrote there between the look and the exchange: theirs is the newer.
@@ -285,9 +284,8 @@ impl Workplace<'_> {
         );
         names::rename_new(there, here)?;
         let came = observe(self.staging.as_fd(), &slot[..])?;
-        if came.is_some_and(|came| {
-            (Some((came.stat.dev, came.stat.ino)), &came.state) == (step.staged, &step.after)
-        }) {
+        if came.is_some_and(|came| (Some(came.stat.ino), &came.state) == (step.staged, &step.after))
+        {
             return Ok(Back::Restored);
         }
         match names::rename_new(here, there) {
@@ -321,9 +319,7 @@ impl Workplace<'_> {
     }
 
     pub(crate) fn inode_of(&self, name: &str) -> Option<Inode> {
-        stat_at(&self.staging, name)
-            .ok()
-            .map(|stat| (stat.dev, stat.ino))
+        stat_at(&self.staging, name).ok().map(|stat| stat.ino)
     }
 }
 
@@ -340,15 +336,13 @@ pub(crate) fn old_name(slot: u32) -> String {
 /// Whether the path still holds what the move put there, unchanged.
 fn is_ours(place: &Place, step: &Move) -> io::Result<bool> {
     let found = observe(place.folder.as_fd(), step.path.name())?;
-    Ok(found.is_some_and(|found| {
-        Some((found.stat.dev, found.stat.ino)) == step.staged && found.state == step.after
-    }))
+    Ok(found.is_some_and(|found| Some(found.stat.ino) == step.staged && found.state == step.after))
 }
 
 fn back_make_folder(place: &Place, step: &Move) -> Result<Back, Failure> {
     let name = step.path.name();
     match stat_at(&place.folder, name) {
-        Ok(stat) if Some((stat.dev, stat.ino)) == step.staged => {}
+        Ok(stat) if Some(stat.ino) == step.staged => {}
         Ok(_) => return Ok(Back::Left(None)),
         Err(_) => return Ok(Back::Nothing),
     }
