@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use enclos_clone::BaseStore;
+use enclos_clone::Baseline;
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectRoot;
 
@@ -18,6 +19,7 @@ use crate::Record;
 use crate::State;
 use crate::TreeRecord;
 use crate::TreeRole;
+use crate::prepare::baseline_file;
 use crate::prepare::read_baseline;
 
 /// The hidden subcommand by which our executable keeps what files held.
@@ -51,6 +53,10 @@ pub fn keep_base(session: &AbsPath) -> io::Result<()> {
     let record = Record::read(session).map_err(io::Error::other)?;
     if matches!(record.state, State::Discarded { .. }) {
         return Ok(());
+    }
+    for number in 0..record.trees.len() {
+        // The start did not wait for the disk.
+        Baseline::flush(&baseline_file(session, number)).map_err(io::Error::other)?;
     }
     for (number, tree) in record
         .trees

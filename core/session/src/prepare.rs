@@ -270,7 +270,7 @@ impl Preparation<'_> {
                 about: About::HoldsPath,
             }));
         }
-        baseline.write(&baseline_file(&self.held.folder, number))?;
+        baseline.write_for_now(&baseline_file(&self.held.folder, number))?;
         let overlaid = overlays
             .into_iter()
             .enumerate()

@@ -224,6 +224,15 @@ impl Record {
         Ok(record)
     }
 
+    /// Makes the record in `folder`, as it is now, survive a power cut; for whoever changed it without waiting.
+    ///
+    /// # Errors
+    /// When it is not there any more, or the disk refuses.
+    pub(crate) fn flush(folder: &AbsPath) -> io::Result<()> {
+        fs::File::open(folder.resolve(FILE))?.sync_all()?;
+        fs::File::open(folder)?.sync_all()
+    }
+
     /// Reads the record of the session in `folder`.
     ///
     /// # Errors

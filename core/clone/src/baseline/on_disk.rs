@@ -74,10 +74,41 @@ impl Baseline {
     /// # Errors
     /// [`BaselineError::Write`].
     pub fn write(&self, file: &AbsPath) -> Result<(), BaselineError> {
-        replace(file, &self.to_bytes()).map_err(|source| BaselineError::Write {
+        self.write_for_now(file)?;
+        Self::flush(file)
+    }
+
+    /// As [`Baseline::write`], but a power cut may lose it until somebody calls [`Baseline::flush`]: flushing a file
+    /// makes a disk write much else, for which the start of a session need not wait.
+    ///
+    /// # Errors
+    /// [`BaselineError::Write`].
+    pub fn write_for_now(&self, file: &AbsPath) -> Result<(), BaselineError> {
+        let failed = |source| BaselineError::Write {
             file: file.clone(),
             source,
-        })
+        };
+        replace(file, &self.to_bytes()).map_err(failed)
+    }
+
+    /// Makes a baseline that was written survive a power cut.
+    ///
+    /// # Errors
+    /// [`BaselineError::Write`].
+    pub fn flush(file: &AbsPath) -> Result<(), BaselineError> {
+        let failed = |source| BaselineError::Write {
+            file: file.clone(),
+            source,
+        };
+        File::open(file.as_path())
+            .and_then(|file| file.sync_all())
+            .map_err(failed)?;
+        let Some(folder) = file.parent() else {
+            return Ok(());
+        };
+        File::open(folder.as_path())
+            .and_then(|folder| folder.sync_all())
+            .map_err(failed)
     }
 
     /// Reads the baseline in `file`.
@@ -150,12 +181,13 @@ fn replace(file: &AbsPath, bytes: &[u8]) -> io::Result<()> {
         .create_new(true)
         .mode(0o600)
         .open(&beside)?;
-    let written = new.write_all(bytes).and_then(|()| new.sync_all());
-    if let Err(e) = written.and_then(|()| std::fs::rename(&beside, file.as_path())) {
-        let _ = std::fs::remove_file(&beside);
-        return Err(e);
-    }
-    File::open(folder.as_path())?.sync_all()
+    let written = new.write_all(bytes);
+    written
+        .and_then(|()| std::fs::rename(&beside, file.as_path()))
+        .inspect_err(|_| {
+            // The one that was not renamed is of no use to anybody.
+            let _ = std::fs::remove_file(&beside);
+        })
 }
 
 #[cfg(test)]

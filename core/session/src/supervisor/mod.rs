@@ -365,7 +365,7 @@ impl Supervisor<'_> {
 /// Records how the command ended, and who could not be ended with it.
 fn finish(held: &Held, clock: Clock, (exit, left): (Exit, Vec<String>)) -> Result<(), RecordError> {
     let at = milliseconds(clock);
-    Record::update(&held.folder, Durability::Disk, |record| {
+    Record::update(&held.folder, Durability::Process, |record| {
         record.state = State::Ended { exit, at };
         record.gaps.extend(left);
     })?;
@@ -378,6 +378,7 @@ fn farewell(
     held: Held,
     say: impl Fn(&mut Viewer),
 ) -> Result<(), SuperviseError> {
+    let folder = held.folder.clone();
     drop(held);
     for viewer in &mut viewers {
         say(viewer);
@@ -405,6 +406,9 @@ fn farewell(
             viewer.flush();
         }
     }
+    drop(viewers);
+    // Nobody waits any more. A session that was decided on meanwhile may be gone.
+    let _ = Record::flush(&folder);
     Ok(())
 }
 
