@@ -24,7 +24,8 @@ impl Disk {
     /// # Errors
     /// The file cannot be made, or `mkfs.xfs` or `mount` fails.
     pub(crate) fn make(temp: &Path) -> Result<Self, Failure> {
-        let folder = temp.join(format!("enclos-bench-{}", std::process::id()));
+        sweep(temp);
+        let folder = temp.join(format!("{PREFIX}{}", std::process::id()));
         let mounted = folder.join("disk");
         let image = folder.join("image");
         let failed = |source| Failure::File {
@@ -61,12 +62,32 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Lazily: what a failed job left running must not keep the mount for good.
-        let _ = Command::new("umount")
-            .arg("--lazy")
-            .arg(&self.mounted)
-            .output();
-        let _ = fs::remove_file(self.folder.join("image"));
-        let _ = fs::remove_dir(&self.mounted).and_then(|()| fs::remove_dir(&self.folder));
+        remove(&self.folder);
     }
+}
+
+/// What the name of a disk's folder starts with; the number of the process that made it follows.
+const PREFIX: &str = "enclos-bench-";
+
+/// Removes the disks of measurements that were killed.
+fn sweep(temp: &Path) {
+    for entry in fs::read_dir(temp).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX))
+            .filter(|id| !id.is_empty());
+        if process.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// Unmounts lazily: what a failed job left running must not keep the mount for good. Nothing is deleted through a mount
+/// that is still there: folders go only when they are empty.
+fn remove(folder: &Path) {
+    let mounted = folder.join("disk");
+    let _ = Command::new("umount").arg("--lazy").arg(&mounted).output();
+    let _ = fs::remove_file(folder.join("image"));
+    let _ = fs::remove_dir(&mounted).and_then(|()| fs::remove_dir(folder));
 }
