@@ -91,3 +91,25 @@ fn remove(folder: &Path) {
     let _ = fs::remove_file(folder.join("image"));
     let _ = fs::remove_dir(&mounted).and_then(|()| fs::remove_dir(folder));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_dead_process_left_is_removed_and_nothing_else() {
+        let temp = tempfile::tempdir().unwrap();
+        let living = format!("{PREFIX}{}", std::process::id());
+        let dead = format!("{PREFIX}{}", u32::MAX);
+        for name in [living.as_str(), &dead, PREFIX, "other"] {
+            fs::create_dir_all(temp.path().join(name).join("disk")).unwrap();
+        }
+        sweep(temp.path());
+        let is_there = |name: &str| temp.path().join(name).exists();
+        assert!(!is_there(&dead), "no process has the largest number");
+        assert!(
+            is_there(&living) && is_there(PREFIX) && is_there("other"),
+            "not ours to remove"
+        );
+    }
+}
