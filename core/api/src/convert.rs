@@ -244,7 +244,9 @@ pub(crate) fn diff_folder(folder: &review::FolderChange) -> wire::DiffFolder {
         review::Unreviewable::BuildOutput { rebuild } => {
             ("a build or package manager makes it", *rebuild)
         }
-        review::Unreviewable::TooDeep => ("it lies too deep to be reviewed, and is not applied", None),
+        review::Unreviewable::TooDeep => {
+            ("it lies too deep to be reviewed, and is not applied", None)
+        }
         _ => ("it cannot be reviewed file by file", None),
     };
     wire::DiffFolder {

@@ -75,13 +75,23 @@ mod tests {
         for bytes in [&b"src/a.rs"[..], b"caf\xe9"] {
             let path = ProjectPath::new(bytes).unwrap();
             let text = serde_json::to_string(&path).unwrap();
-            assert_eq!(serde_json::from_str::<ProjectPath>(&text).unwrap(), path, "{text}");
+            assert_eq!(
+                serde_json::from_str::<ProjectPath>(&text).unwrap(),
+                path,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn what_could_escape_is_refused_when_read() {
-        assert!(serde_json::from_str::<ProjectPath>("\"../x\"").is_err(), "parent");
-        assert!(serde_json::from_str::<AbsPath>("\"x\"").is_err(), "relative");
+        assert!(
+            serde_json::from_str::<ProjectPath>("\"../x\"").is_err(),
+            "parent"
+        );
+        assert!(
+            serde_json::from_str::<AbsPath>("\"x\"").is_err(),
+            "relative"
+        );
     }
 }

@@ -3,6 +3,7 @@
 //! Names and lines are the agent's: control characters in them are shown as escapes, so a diff cannot draw on the
 //! terminal it is read in. Tabs stay.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use enclos_api::wire::Change;
@@ -11,6 +12,7 @@ use enclos_api::wire::Diff;
 use enclos_api::wire::DiffFile;
 use enclos_api::wire::DiffTree;
 use enclos_api::wire::Hunk;
+use enclos_api::wire::Line;
 use enclos_api::wire::LineKind;
 use enclos_api::wire::Side;
 use enclos_api::wire::Standing;
@@ -20,6 +22,8 @@ use super::Paint;
 use super::Style;
 use super::bytes;
 use super::count;
+use super::words;
+use super::words::Part;
 
 /// The whole diff.
 pub(crate) fn diff(diff: &Diff, style: Style) -> String {
@@ -280,15 +284,24 @@ fn hunk(text: &mut String, hunk: &Hunk, style: Style) {
         heading.unwrap_or_default(),
         style.paint(Paint::Dim, &hunk.id)
     );
-    for line in &hunk.lines {
-        let safe = safe(&line.text);
-        let _ = match line.kind {
-            LineKind::Context => writeln!(text, " {safe}"),
-            LineKind::Removed => {
-                writeln!(text, "{}", style.paint(Paint::Removed, &format!("-{safe}")))
-            }
-            LineKind::Added => writeln!(text, "{}", style.paint(Paint::Added, &format!("+{safe}"))),
+    let pairs = pairs(&hunk.lines, style);
+    for (at, line) in hunk.lines.iter().enumerate() {
+        let (sign, paint, words) = match line.kind {
+            LineKind::Context => (" ", None, Paint::Dim),
+            LineKind::Removed => ("-", Some(Paint::Removed), Paint::RemovedWords),
+            LineKind::Added => ("+", Some(Paint::Added), Paint::AddedWords),
         };
+        let shown = match (paint, pairs.get(&at)) {
+            (None, _) => format!("{sign}{}", safe(&line.text)),
+            (Some(paint), None) => style.paint(paint, &format!("{sign}{}", safe(&line.text))),
+            (Some(paint), Some(parts)) => {
+                let part = |part: &Part| {
+                    style.paint(if part.changed { words } else { paint }, &safe(&part.text))
+                };
+                style.paint(paint, sign) + &parts.iter().map(part).collect::<String>()
+            }
+        };
+        let _ = writeln!(text, "{shown}");
         if !line.newline {
             let _ = writeln!(
                 text,
@@ -298,6 +311,36 @@ fn hunk(text: &mut String, hunk: &Hunk, style: Style) {
         }
     }
 }
+
+/// The parts of changed lines, by their place in the hunk: as many lines that come as lines that went just before are
+/// compared one by one. Nothing when nobody would see it.
+fn pairs(lines: &[Line], style: Style) -> BTreeMap<usize, Vec<Part>> {
+    let mut pairs = BTreeMap::new();
+    let mut at = 0;
+    while style.is_coloured() && at < lines.len() {
+        let run = |from: usize, kind| {
+            lines[from..]
+                .iter()
+                .take_while(|line| line.kind == kind)
+                .count()
+        };
+        let removed = run(at, LineKind::Removed);
+        let added = run(at + removed, LineKind::Added);
+        if removed == added && removed <= PAIRED {
+            for (old, new) in (at..at + removed).map(|old| (old, old + removed)) {
+                if let Some((before, after)) = words::parts(&lines[old].text, &lines[new].text) {
+                    pairs.insert(old, before);
+                    pairs.insert(new, after);
+                }
+            }
+        }
+        at += (removed + added).max(1);
+    }
+    pairs
+}
+
+/// More lines than this in a row are new text rather than changed lines.
+const PAIRED: usize = 20;
 
 /// A line with everything but tabs made visible; a carriage return at the end is what CRLF files have.
 fn safe(line: &str) -> String {

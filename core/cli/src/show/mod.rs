@@ -6,6 +6,7 @@ mod outcome;
 mod progress;
 mod sessions;
 mod style;
+mod words;
 
 pub(crate) use diff::diff;
 pub(crate) use diff::stat;

@@ -11,8 +11,12 @@ pub(crate) enum Paint {
     Name,
     /// Lines that come.
     Added,
+    /// Words of a line that come.
+    AddedWords,
     /// Lines that go.
     Removed,
+    /// Words of a line that go.
+    RemovedWords,
     /// What needs a look.
     Warn,
     /// What went wrong.
@@ -46,6 +50,11 @@ impl Style {
         }
     }
 
+    /// Whether colours are shown at all.
+    pub(crate) fn is_coloured(self) -> bool {
+        self.coloured
+    }
+
     pub(crate) fn paint(self, paint: Paint, text: &str) -> String {
         if !self.coloured || text.is_empty() {
             return text.to_owned();
@@ -54,6 +63,8 @@ impl Style {
             Paint::Name => "36",
             Paint::Added | Paint::Good => "32",
             Paint::Removed | Paint::Bad => "31",
+            Paint::AddedWords => "1;32",
+            Paint::RemovedWords => "1;31",
             Paint::Warn => "33",
             Paint::Dim => "2",
             Paint::Strong => "1",

@@ -331,12 +331,28 @@ fn a_tree_that_is_made_to_be_endless_is_one_line_and_soon_looked_at() {
     let world = world();
     let project = world.project("web").file("a", "1\n").build();
     let script = "import os\nos.makedirs('deep'); os.chdir('deep')\nfor _ in range(600): os.mkdir('d'); os.chdir('d')\nopen('f', 'w').write('x')";
-    world.enclos(["run", "--", "python3", "-c", script]).current_dir(&project).run().success();
+    world
+        .enclos(["run", "--", "python3", "-c", script])
+        .current_dir(&project)
+        .run()
+        .success();
     let started = std::time::Instant::now();
-    let stat = world.enclos(["diff", "web-1", "--stat"]).run().success().stdout();
+    let stat = world
+        .enclos(["diff", "web-1", "--stat"])
+        .run()
+        .success()
+        .stdout();
     assert!(stat.contains("too deep to be reviewed"), "{stat}");
-    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < std::time::Duration::from_secs(20),
+        "{:?}",
+        started.elapsed()
+    );
     world.enclos(["discard", "web-1"]).run().success();
     let cleaned = world.enclos(["clean"]).run().success();
-    assert!(cleaned.stdout().contains("Deleted 1 copy"), "{}", cleaned.stdout());
+    assert!(
+        cleaned.stdout().contains("Deleted 1 copy"),
+        "{}",
+        cleaned.stdout()
+    );
 }
