@@ -17,14 +17,23 @@ pub fn filter(machine: Machine) -> Option<Vec<Instruction>> {
         Machine::Aarch64 => (AARCH64, |call| call.aarch64),
         Machine::Other => return None,
     };
-    let rules: Vec<_> = RULES.iter().filter_map(|(call, verdict)| Some((number(call)?, *verdict))).collect();
+    let rules: Vec<_> = RULES
+        .iter()
+        .filter_map(|(call, verdict)| Some((number(call)?, *verdict)))
+        .collect();
     Some(assemble(target, &rules))
 }
 
 /// `AUDIT_ARCH_X86_64`; numbers from 2^30 on are x32, the same machine with 32-bit pointers.
-const X86_64: Target = Target { audit_arch: 0xc000_003e, foreign_from: Some(0x4000_0000) };
+const X86_64: Target = Target {
+    audit_arch: 0xc000_003e,
+    foreign_from: Some(0x4000_0000),
+};
 /// `AUDIT_ARCH_AARCH64`; 32-bit Arm has a number of its own and so is refused.
-const AARCH64: Target = Target { audit_arch: 0xc000_00b7, foreign_from: None };
+const AARCH64: Target = Target {
+    audit_arch: 0xc000_00b7,
+    foreign_from: None,
+};
 
 #[cfg(test)]
 mod tests {
@@ -65,7 +74,12 @@ mod tests {
     }
 
     fn x86(number: u32, arguments: [u64; 6]) -> u32 {
-        run(&filter(Machine::X86_64).unwrap(), AUDIT_X86_64, number, arguments)
+        run(
+            &filter(Machine::X86_64).unwrap(),
+            AUDIT_X86_64,
+            number,
+            arguments,
+        )
     }
 
     fn args(first: &[u64]) -> [u64; 6] {
@@ -78,15 +92,32 @@ mod tests {
     fn every_unconditional_rule_answers_its_error_and_its_neighbours_are_allowed() {
         for (machine, target) in [(Machine::X86_64, X86_64), (Machine::Aarch64, AARCH64)] {
             let program = filter(machine).unwrap();
-            let number = |call: &Call| if machine == Machine::X86_64 { call.x86_64 } else { call.aarch64 };
+            let number = |call: &Call| {
+                if machine == Machine::X86_64 {
+                    call.x86_64
+                } else {
+                    call.aarch64
+                }
+            };
             let ruled: Vec<u32> = RULES.iter().filter_map(|(call, _)| number(call)).collect();
             for (call, verdict) in RULES {
-                let (Some(number), Verdict::Refuse(errno)) = (number(call), verdict) else { continue };
+                let (Some(number), Verdict::Refuse(errno)) = (number(call), verdict) else {
+                    continue;
+                };
                 let answer = run(&program, target.audit_arch, number, [0; 6]);
-                assert_eq!(answer, 0x0005_0000 | u32::from(*errno), "{} on {machine:?}", call.name);
+                assert_eq!(
+                    answer,
+                    0x0005_0000 | u32::from(*errno),
+                    "{} on {machine:?}",
+                    call.name
+                );
             }
             for other in (0..600).filter(|n| !ruled.contains(n)) {
-                assert_eq!(run(&program, target.audit_arch, other, [u64::MAX; 6]), ALLOW, "{other} on {machine:?}");
+                assert_eq!(
+                    run(&program, target.audit_arch, other, [u64::MAX; 6]),
+                    ALLOW,
+                    "{other} on {machine:?}"
+                );
             }
         }
     }
@@ -111,7 +142,11 @@ mod tests {
         assert_eq!(x86(0x4000_0000 + 39, [0; 6]), ENOSYS, "getpid of x32");
         assert_eq!(x86(39, [0; 6]), ALLOW, "getpid");
         let arm = 0x4000_0028;
-        assert_eq!(run(&filter(Machine::Aarch64).unwrap(), arm, 20, [0; 6]), ENOSYS, "32-bit Arm");
+        assert_eq!(
+            run(&filter(Machine::Aarch64).unwrap(), arm, 20, [0; 6]),
+            ENOSYS,
+            "32-bit Arm"
+        );
         assert_eq!(filter(Machine::Other), None);
     }
 
@@ -120,12 +155,28 @@ mod tests {
         let thread = 0x003d_0f00; // what the C library passes for a thread
         assert_eq!(x86(56, args(&[thread])), ALLOW);
         assert_eq!(x86(56, args(&[17])), ALLOW, "fork: SIGCHLD");
-        for flag in [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000] {
+        for flag in [
+            0x0002_0000,
+            0x0200_0000,
+            0x0400_0000,
+            0x0800_0000,
+            0x1000_0000,
+            0x2000_0000,
+            0x4000_0000,
+        ] {
             assert_eq!(x86(56, args(&[flag | 17])), EPERM, "clone {flag:#x}");
             assert_eq!(x86(272, args(&[flag])), EPERM, "unshare {flag:#x}");
         }
-        assert_eq!(x86(272, args(&[0x80])), EPERM, "unshare of the time namespace");
-        assert_eq!(x86(272, args(&[0x400])), ALLOW, "unshare of the descriptor table");
+        assert_eq!(
+            x86(272, args(&[0x80])),
+            EPERM,
+            "unshare of the time namespace"
+        );
+        assert_eq!(
+            x86(272, args(&[0x400])),
+            ALLOW,
+            "unshare of the descriptor table"
+        );
         assert_eq!(x86(435, [0; 6]), ENOSYS, "clone3");
     }
 
@@ -133,7 +184,11 @@ mod tests {
     fn ioctl_numbers_are_compared_without_their_high_half() {
         for number in [0x5412, 0x541c, 0x5423] {
             assert_eq!(x86(16, args(&[0, number])), EPERM);
-            assert_eq!(x86(16, args(&[0, number | 1 << 32])), EPERM, "the kernel ignores bit 32 and so must we");
+            assert_eq!(
+                x86(16, args(&[0, number | 1 << 32])),
+                EPERM,
+                "the kernel ignores bit 32 and so must we"
+            );
         }
         assert_eq!(x86(16, args(&[0, 0x5413])), ALLOW, "TIOCGWINSZ");
     }
@@ -144,10 +199,22 @@ mod tests {
             assert_eq!(x86(41, args(&[family, 1, 6])), ALLOW, "family {family}");
         }
         assert_eq!(x86(41, args(&[16, 3, 0])), ALLOW, "netlink route");
-        assert_eq!(x86(41, args(&[16, 3, 12])), EAFNOSUPPORT, "netlink netfilter");
+        assert_eq!(
+            x86(41, args(&[16, 3, 12])),
+            EAFNOSUPPORT,
+            "netlink netfilter"
+        );
         for family in [0, 3, 15, 17, 31, 38, 40, 44] {
-            assert_eq!(x86(41, args(&[family, 3, 0])), EAFNOSUPPORT, "family {family}");
-            assert_eq!(x86(53, args(&[family, 3, 0])), EAFNOSUPPORT, "pair of family {family}");
+            assert_eq!(
+                x86(41, args(&[family, 3, 0])),
+                EAFNOSUPPORT,
+                "family {family}"
+            );
+            assert_eq!(
+                x86(53, args(&[family, 3, 0])),
+                EAFNOSUPPORT,
+                "pair of family {family}"
+            );
         }
     }
 
@@ -181,7 +248,10 @@ mod tests {
         let text = std::fs::read_to_string(header).expect("install linux-libc-dev");
         let define = |line: &str| {
             let mut words = line.strip_prefix("#define __NR_")?.split_whitespace();
-            Some((words.next()?.trim_start_matches("3264_").to_owned(), words.next()?.parse().ok()?))
+            Some((
+                words.next()?.trim_start_matches("3264_").to_owned(),
+                words.next()?.parse().ok()?,
+            ))
         };
         text.lines().filter_map(define).collect()
     }
