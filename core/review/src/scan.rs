@@ -27,6 +27,7 @@ use enclos_sys::open::OpenError;
 use self::judge::Person;
 use self::judge::Sides;
 use self::judge::Verdict;
+use self::judge::is_as_recorded;
 use self::judge::wanted_mode;
 use self::side::Side;
 use self::sort::Sort;
@@ -283,7 +284,7 @@ impl<'a> Looker<'a> {
             .person
             .binary_search_by(|other| other.path.cmp(path))
             .is_ok();
-        let person = if touched {
+        let person = if touched || !is_as_recorded(entry, &ours) {
             Person::Changed
         } else {
             Person::Untouched

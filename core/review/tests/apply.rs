@@ -17,17 +17,24 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use enclos_clone::Absence;
+use enclos_clone::Entry;
 use enclos_review::Approval;
+use enclos_review::Base;
 use enclos_review::Choice;
 use enclos_review::Edited;
 use enclos_review::HunkId;
 use enclos_review::NoFaults;
 use enclos_review::Outcome;
+use enclos_review::ScanOptions;
 use enclos_review::Stopped;
+use enclos_review::TreeSources;
 use enclos_review::UndoError;
 use enclos_review::UndoRequest;
 use enclos_review::Undone;
 use enclos_review::Which;
+use enclos_review::apply;
+use enclos_review::scan;
 use enclos_review::undo;
 use enclos_testkit::tree;
 use support::Session;
@@ -688,4 +695,70 @@ fn a_big_binary_file_arrives() {
     fs::write(session.copy.join("a"), &bytes).unwrap();
     session.apply_all();
     assert_eq!(fs::read(session.original.join("a")).unwrap(), bytes);
+}
+
+/// Contents at the start, of a person who edits other files while they are asked for.
+struct Busy<'a> {
+    session: &'a Session,
+    edit: Box<dyn Fn() + Sync + 'a>,
+}
+
+impl Base for Busy<'_> {
+    fn content(&self, entry: &Entry, most: u64) -> Result<Vec<u8>, Absence> {
+        (self.edit)();
+        self.session.sources().base.content(entry, most)
+    }
+}
+
+#[test]
+fn an_edit_made_while_the_review_is_taken_is_never_replaced_as_if_it_were_the_start() {
+    let names = ["b-edited", "c-saved", "d-deleted", "e-added", "f-moved"];
+    let mut session = Session::new(&[
+        ("a", "1\n2\n3\n"),
+        ("b-edited", "1\n2\n3\n"),
+        ("c-saved", "1\n2\n3\n"),
+        ("d-deleted", "1\n"),
+        ("f-moved", "1\n2\n3\n"),
+    ]);
+    // Recorded long enough after they were written that their identity says everything, as in any usual project.
+    for entry in &mut session.baseline.entries {
+        entry.hash = None;
+    }
+    session.person("a", "1\n2\nthree\n");
+    session.agent("a", "one\n2\n3\n");
+    for name in names {
+        session.agent(name, "agent\n2\n3\n");
+    }
+    session.agent_removes("f-moved");
+    session.agent("g", "1\n2\n3\n");
+    let edit = || {
+        session.person("b-edited", "1\n2\nperson\n");
+        let saved = session.original.join("c-saved");
+        fs::write(saved.with_extension("new"), "1\n2\nperson\n").unwrap();
+        fs::rename(saved.with_extension("new"), saved).unwrap();
+        let _ = fs::remove_file(session.original.join("d-deleted"));
+        session.person("e-added", "person\n");
+        session.person("f-moved", "1\n2\nperson\n");
+    };
+    // The base of `a` is asked for after the person's changes were found, and before the others are read.
+    let busy = Busy {
+        session: &session,
+        edit: Box::new(edit),
+    };
+    let sources = TreeSources {
+        base: &busy,
+        ..session.sources()
+    };
+    let review = scan(&sources, &ScanOptions::at(0)).unwrap();
+    let approval = Approval::with_risks(&review);
+    apply(&sources, &review, &approval, &session.store(), &NoFaults).unwrap();
+    let text = |name| session.original_text(name);
+    assert_eq!(text("a").unwrap(), "one\n2\nthree\n");
+    for merged in ["b-edited", "c-saved"] {
+        assert_eq!(text(merged).unwrap(), "agent\n2\nperson\n", "{merged}");
+    }
+    assert_eq!(text("d-deleted"), None, "a conflict, left to the person");
+    assert_eq!(text("e-added").unwrap(), "person\n");
+    assert_eq!(text("f-moved").unwrap(), "1\n2\nperson\n");
+    no_trace(&session);
 }

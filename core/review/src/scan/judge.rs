@@ -6,6 +6,7 @@
 use enclos_clone::Absence;
 use enclos_clone::Entry;
 use enclos_clone::Identity;
+use enclos_clone::Kind;
 use enclos_clone::Side as Tree;
 use enclos_paths::ProjectPath;
 
@@ -40,6 +41,35 @@ pub(crate) struct Sides<'a> {
 pub(crate) enum Person {
     Untouched,
     Changed,
+}
+
+/// Whether `ours`, as it was read just now, is still what `entry` says of the start.
+///
+/// Looking for what the person changed takes its time, and what they do to a file after it was looked at and before it
+/// is read here would otherwise pass for the start, and be replaced as if they had never done it.
+pub(crate) fn is_as_recorded(entry: Option<&Entry>, ours: &Side) -> bool {
+    let (Some(entry), Some(state), Some(stat)) = (entry, &ours.state, &ours.stat) else {
+        return entry.is_none() && ours.state.is_none();
+    };
+    if !entry.has_mode(stat.mode, Tree::Original) && !matches!(entry.kind, Kind::Link(_)) {
+        return false;
+    }
+    match (&entry.kind, &state.kind) {
+        (Kind::Folder, FileKind::Folder) => true,
+        (Kind::Link(then), FileKind::Link { target }) => then == target,
+        (Kind::File, FileKind::File { hash, .. }) => match entry.hash {
+            Some(then) => then == hash.0,
+            // The device is left out: some file systems get another number at every mount.
+            None => {
+                let now = Identity::of(stat);
+                Identity {
+                    dev: now.dev,
+                    ..entry.original
+                } == now
+            }
+        },
+        _ => false,
+    }
 }
 
 /// Makes hunks of two texts, or says that they come later.
