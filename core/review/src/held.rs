@@ -36,6 +36,7 @@ pub struct Held {
 
 /// Judges the changes of one review.
 pub(crate) struct Guard<'a> {
+    patterns: Vec<Pattern>,
     repositories: repository::Shapes<'a>,
     crates: Option<cargo::Crates<'a>>,
     hook_folders: Vec<Vec<String>>,
@@ -49,6 +50,7 @@ impl<'a> Guard<'a> {
         rust_analyzer: RustAnalyzer,
     ) -> Self {
         Self {
+            patterns: TABLE.iter().map(Pattern::new).collect(),
             repositories: repository::Shapes::new(copy),
             crates: (rust_analyzer == RustAnalyzer::Reads).then(|| cargo::Crates::new(copy)),
             hook_folders: hook_folders
@@ -62,11 +64,12 @@ impl<'a> Guard<'a> {
     pub(crate) fn held(&mut self, path: &ProjectPath, after: &FileState) -> Option<Held> {
         let names = fold::components(path.as_bytes());
         let is_link = matches!(after.kind, FileKind::Link { .. });
-        if let Some(row) = TABLE
+        if let Some(pattern) = self
+            .patterns
             .iter()
-            .find(|row| matches(row.pattern, &names, is_link))
+            .find(|pattern| pattern.fits(&names, is_link))
         {
-            return Some(row.into());
+            return Some(pattern.row.into());
         }
         if self
             .hook_folders
@@ -94,12 +97,16 @@ impl From<&Row> for Held {
 
 /// The `.git` that `path` is or lies in, if there is one.
 pub(crate) fn git_place(path: &ProjectPath) -> Option<ProjectPath> {
-    prefixes(path).find(|prefix| {
-        let name = prefix.name().as_encoded_bytes();
-        fold::components(name)
+    let is_git = |bytes: &[u8]| {
+        fold::components(bytes)
             .iter()
             .any(|part| fold::is(part, ".git"))
-    })
+    };
+    // Most paths have none, which one look at the whole tells.
+    if !is_git(path.as_bytes()) {
+        return None;
+    }
+    prefixes(path).find(|prefix| is_git(prefix.name().as_encoded_bytes()))
 }
 
 /// `path`'s folders from the outermost in, and `path` itself last.
@@ -114,26 +121,50 @@ pub(crate) fn prefixes(path: &ProjectPath) -> impl Iterator<Item = ProjectPath> 
     ends.filter_map(|end| ProjectPath::new(&bytes[..end]).ok())
 }
 
-/// Whether the folded `names` of a path fit `pattern`.
-///
-/// A link that has the name of one of the pattern's folders fits as well: what it leads to would be found under the
-/// pattern's name.
-fn matches(pattern: &str, names: &[String], is_link: bool) -> bool {
-    let whole_folder = pattern.ends_with('/');
-    let wanted: Vec<&str> = pattern.split('/').filter(|name| !name.is_empty()).collect();
-    let fits = |names: &[String], wanted: &[&str]| {
-        names
-            .iter()
-            .zip(wanted)
-            .all(|(name, wanted)| is_one(name, wanted))
-    };
-    let ends_with = |wanted: &[&str]| {
-        names.len() >= wanted.len() && fits(&names[names.len() - wanted.len()..], wanted)
-    };
-    if whole_folder {
-        return names.windows(wanted.len()).any(|part| fits(part, &wanted));
+/// A row of the table, taken apart.
+struct Pattern {
+    row: &'static Row,
+    wanted: Vec<&'static str>,
+    is_whole_folder: bool,
+}
+
+impl Pattern {
+    fn new(row: &'static Row) -> Self {
+        let wanted = row
+            .pattern
+            .split('/')
+            .filter(|name| !name.is_empty())
+            .collect();
+        let is_whole_folder = row.pattern.ends_with('/');
+        Self {
+            row,
+            wanted,
+            is_whole_folder,
+        }
     }
-    ends_with(&wanted) || is_link && (1..wanted.len()).any(|count| ends_with(&wanted[..count]))
+
+    /// Whether the folded `names` of a path fit.
+    ///
+    /// A link that has the name of one of the pattern's folders fits as well: what it leads to would be found under the
+    /// pattern's name.
+    fn fits(&self, names: &[String], is_link: bool) -> bool {
+        let fits = |names: &[String], wanted: &[&str]| {
+            names
+                .iter()
+                .zip(wanted)
+                .all(|(name, wanted)| is_one(name, wanted))
+        };
+        let ends_with = |wanted: &[&str]| {
+            names.len() >= wanted.len() && fits(&names[names.len() - wanted.len()..], wanted)
+        };
+        if self.is_whole_folder {
+            return names
+                .windows(self.wanted.len())
+                .any(|part| fits(part, &self.wanted));
+        }
+        ends_with(&self.wanted)
+            || is_link && (1..self.wanted.len()).any(|count| ends_with(&self.wanted[..count]))
+    }
 }
 
 fn is_one(name: &str, wanted: &str) -> bool {
@@ -151,7 +182,7 @@ mod tests {
         let names = fold::components(path.as_bytes());
         TABLE
             .iter()
-            .find(|row| matches(row.pattern, &names, is_link))
+            .find(|row| Pattern::new(row).fits(&names, is_link))
             .map(|row| row.pattern)
     }
 

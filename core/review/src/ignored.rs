@@ -9,11 +9,12 @@
 mod output;
 mod rules;
 
+use std::collections::HashMap;
+
 use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 
 use self::rules::Rules;
-use crate::held::prefixes;
 use crate::source::Tree;
 
 /// Why a folder is one line.
@@ -39,6 +40,7 @@ pub(crate) struct Grouping<'a> {
     rules: Rules<'a>,
     output: output::Outputs<'a>,
     include: &'a [ProjectPath],
+    known: HashMap<ProjectPath, Option<Group>>,
 }
 
 /// The folder or file that a path is grouped under, and why.
@@ -67,6 +69,7 @@ impl<'a> Grouping<'a> {
             rules: Rules::new(original, extra),
             output: output::Outputs::new(copy),
             include,
+            known: HashMap::new(),
         }
     }
 
@@ -75,23 +78,49 @@ impl<'a> Grouping<'a> {
         if self.include.iter().any(|asked| path.is_within(asked)) {
             return None;
         }
-        for prefix in prefixes(path) {
-            let is_folder = prefix != *path || shape == Shape::Folder;
-            let output = if is_folder {
-                self.output.of(&prefix)
-            } else {
-                None
-            };
-            let rebuild = output.as_ref().and_then(|output| output.rebuild);
-            if self.rules.ignore(&prefix, is_folder) {
-                let why = Unreviewable::Ignored { rebuild };
-                return Some(Group { path: prefix, why });
+        let above = path.parent().and_then(|folder| self.above(folder));
+        above.or_else(|| self.judge(path, shape))
+    }
+
+    /// The outermost grouped folder at or above `folder`; asked once for each, because many paths share theirs.
+    fn above(&mut self, folder: ProjectPath) -> Option<Group> {
+        let mut unknown = vec![folder];
+        let mut found = None;
+        while let Some(folder) = unknown.last() {
+            if let Some(known) = self.known.get(folder) {
+                found = known.clone();
+                unknown.pop();
+                break;
             }
-            if output.is_some() {
-                let why = Unreviewable::BuildOutput { rebuild };
-                return Some(Group { path: prefix, why });
+            match folder.parent() {
+                Some(parent) => unknown.push(parent),
+                None => break,
             }
         }
-        None
+        while let Some(folder) = unknown.pop() {
+            found = found.or_else(|| self.judge(&folder, Shape::Folder));
+            self.known.insert(folder, found.clone());
+        }
+        found
+    }
+
+    /// Whether exactly `path` is grouped.
+    fn judge(&mut self, path: &ProjectPath, shape: Shape) -> Option<Group> {
+        let is_folder = shape == Shape::Folder;
+        let output = if is_folder {
+            self.output.of(path)
+        } else {
+            None
+        };
+        let rebuild = output.as_ref().and_then(|output| output.rebuild);
+        let why = match (self.rules.ignore(path, is_folder), output) {
+            (true, _) => Unreviewable::Ignored { rebuild },
+            (false, Some(_)) => Unreviewable::BuildOutput { rebuild },
+            (false, None) => return None,
+        };
+        Some(Group {
+            path: path.clone(),
+            why,
+        })
     }
 }

@@ -130,7 +130,7 @@ impl Faults for CopyAt<'_> {
             step,
             Step::Stage | Step::Exchange | Step::Verify | Step::Put | Step::Take | Step::KeepMove
         );
-        if is_single || count % 17 == 0 {
+        if is_single || count.is_multiple_of(17) {
             // Half of the time someone else has everything written out just before.
             if self.copies.borrow().len() % 2 == 1 {
                 run(Command::new("sync").arg("-f").arg(self.disk));

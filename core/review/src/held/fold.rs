@@ -18,6 +18,14 @@ pub(crate) fn components(path: &[u8]) -> Vec<String> {
 
 /// One name, folded.
 pub(crate) fn fold(name: &[u8]) -> String {
+    if name.is_ascii() {
+        // Nearly all are, and there the rest comes to this.
+        let lower = name.to_ascii_lowercase();
+        let bare = lower.split(|&b| b == b':').next().unwrap_or(&lower);
+        return String::from_utf8_lossy(bare)
+            .trim_end_matches(['.', ' '])
+            .into();
+    }
     let text = String::from_utf8_lossy(name);
     let seen = text.chars().filter(|&c| !is_ignorable(c));
     let lower: String = seen

@@ -33,6 +33,11 @@ pub(super) fn like(
     let mut lost = Vec::new();
     own(to, now, from.1, &mut lost);
     copy_all(from.0, to, &mut lost)?;
+    if platform::copy_list(from.0, to).is_err() {
+        lost.push(Lost::Attribute {
+            name: "access control list".into(),
+        });
+    }
     set_mode(to, mode)?;
     Ok(lost)
 }
@@ -138,6 +143,11 @@ mod platform {
         )
     }
 
+    /// Access lists are extended attributes.
+    pub(super) fn copy_list(_from: BorrowedFd<'_>, _to: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
     /// A folder's default access list is the list of what is made in it.
     pub(super) fn inherit(folder: BorrowedFd<'_>, to: BorrowedFd<'_>) {
         if let Ok(list) = value(folder, c"system.posix_acl_default") {
@@ -161,6 +171,10 @@ mod platform {
             name,
             b"com.apple.quarantine" | b"com.apple.provenance" | b"com.apple.macl"
         )
+    }
+
+    pub(super) fn copy_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<()> {
+        enclos_sys::darwin::acl::copy(from, to)
     }
 
     /// The system does it when the file is made.

@@ -6,6 +6,7 @@
 //! easier to decide about.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use enclos_clone::Baseline;
 use enclos_clone::Identity;
@@ -42,7 +43,7 @@ pub(super) fn pair(looker: &Looker<'_>, found: &mut Vec<Found>) {
             moves.push((at, gone.take(&from)));
         }
     }
-    let paired: Vec<usize> = moves.iter().map(|(at, _)| *at).collect();
+    let paired: HashSet<usize> = moves.iter().map(|(at, _)| *at).collect();
     for (at, item) in found
         .iter()
         .enumerate()
@@ -61,7 +62,7 @@ pub(super) fn pair(looker: &Looker<'_>, found: &mut Vec<Found>) {
             make_move(looker, &mut found[*to], from, before);
         }
     }
-    let dropped: Vec<usize> = moves.iter().filter_map(|(_, from)| *from).collect();
+    let dropped: HashSet<usize> = moves.iter().filter_map(|(_, from)| *from).collect();
     let mut at = 0;
     found.retain(|_| {
         at += 1;

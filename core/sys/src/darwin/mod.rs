@@ -1,5 +1,6 @@
 //! Facilities that only macOS has.
 
+pub mod acl;
 pub mod exits;
 pub mod processes;
 pub mod sandbox;
