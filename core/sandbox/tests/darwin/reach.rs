@@ -54,7 +54,7 @@ fn other_terminals_are_not_written() {
     let stdio = Stdio::Terminal { rows: 24, cols: 80 };
     let mut running = world.start(&["sh", "-c", &attack], stdio);
     let terminal = running.first.terminal.take();
-    std::thread::spawn(move || terminal.map(crate::world::all));
+    std::thread::spawn(move || terminal.map(crate::commands::all_of_terminal));
     assert_ne!(running.wait().unwrap(), Exit::Code(0));
 }
 
