@@ -14,6 +14,15 @@ pub use self::platform::start;
 pub use self::platform::through;
 pub use self::platform::wait;
 
+/// Hands all of a file or folder over to the disk. On macOS the disk may still keep it in its own cache: after a batch
+/// of these one [`through`] of anything empties that for all.
+///
+/// # Errors
+/// What the kernel says; what was written may then be lost.
+pub fn hand_over(file: impl AsFd) -> io::Result<()> {
+    Ok(rustix::fs::fsync(file)?)
+}
+
 #[cfg(target_os = "linux")]
 mod platform {
     use std::os::fd::AsRawFd;
@@ -108,6 +117,7 @@ mod tests {
         file.write_all(b"text").unwrap();
         start(&file).unwrap();
         wait(&file).unwrap();
+        hand_over(&file).unwrap();
         through(&file).unwrap();
         through(std::fs::File::open(folder.path()).unwrap()).unwrap();
     }

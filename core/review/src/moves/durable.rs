@@ -83,7 +83,7 @@ impl Batch {
     }
 
     /// Waits until the bytes of everything taken so far are on the disk. With a log the next flush of anything makes
-    /// the rest durable; without, it is done.
+    /// the rest durable; without, all was handed over, which macOS needs a last flush for.
     pub(super) fn arrive(&mut self) -> io::Result<()> {
         match self.how {
             Durable::Log => self.open.drain(..).try_for_each(|file| flush::wait(&file)),
@@ -96,13 +96,13 @@ impl Batch {
 
 fn flush_together(files: &[OwnedFd]) -> io::Result<()> {
     if files.len() < 3 {
-        return files.iter().try_for_each(flush::through);
+        return files.iter().try_for_each(flush::hand_over);
     }
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = || loop {
         let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         match files.get(at) {
-            Some(file) => flush::through(file)?,
+            Some(file) => flush::hand_over(file)?,
             None => return Ok(()),
         }
     };

@@ -64,7 +64,7 @@ impl Workplace<'_> {
             return Ok(());
         };
         match &after.kind {
-            FileKind::Folder => self.stage_folder(task, &slot, after.mode),
+            FileKind::Folder => self.stage_folder(task, &slot, after.mode, batch),
             FileKind::Link { target } => {
                 symlinkat(target, &self.staging, &slot[..])
                     .map_err(|e| self.trouble("write it", e.into()))?;
@@ -93,7 +93,13 @@ impl Workplace<'_> {
         Ok(())
     }
 
-    fn stage_folder(&self, task: &mut Task<'_>, slot: &str, mode: u32) -> Result<(), Trouble> {
+    fn stage_folder(
+        &self,
+        task: &mut Task<'_>,
+        slot: &str,
+        mode: u32,
+        batch: &mut Batch,
+    ) -> Result<(), Trouble> {
         let fail = |e: io::Error| self.trouble("make the folder", e);
         mkdirat(&self.staging, slot, Mode::RWXU).map_err(|e| fail(e.into()))?;
         let folder = open_folder_at(self.staging.as_fd(), slot.as_ref()).map_err(fail)?;
@@ -101,7 +107,7 @@ impl Workplace<'_> {
         self.dress(task, folder.as_fd(), &stat, mode)
             .map_err(fail)?;
         task.step.staged = Some(stat.ino);
-        Ok(())
+        batch.add_folder(folder).map_err(fail)
     }
 
     fn stage_file(
