@@ -62,6 +62,15 @@ impl Running {
         Ok(started.spawned)
     }
 
+    /// Lays the short name of the temporary folder again, which the system's cleaner of old files may have taken away. To
+    /// be called now and then while the session runs.
+    pub fn tend(&self) {
+        if !self.plan.tmp.link.as_path().is_symlink() {
+            // Without it programs find no temporary folder, which they say themselves.
+            let _ = super::tmp::lay(&self.plan.tmp);
+        }
+    }
+
     /// A descriptor that becomes readable when the command has ended; for an event loop. What it left behind is ended by
     /// [`Running::try_wait`].
     #[must_use]

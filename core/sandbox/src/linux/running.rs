@@ -70,6 +70,9 @@ impl Running {
         }
     }
 
+    /// Restores what may have been taken away from outside while the jail runs: nothing, as all of it is the jail's own.
+    pub fn tend(&self) {}
+
     /// A descriptor that becomes readable when no process of the jail is left; for an event loop.
     #[must_use]
     pub fn ended(&self) -> BorrowedFd<'_> {

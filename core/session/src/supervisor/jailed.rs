@@ -117,6 +117,11 @@ impl Jailed {
         }
     }
 
+    /// Restores what somebody may have cleaned away; to be called now and then.
+    pub(super) fn tend(&self) {
+        self.running.tend();
+    }
+
     /// Who is still there although the session has ended, in words.
     pub(super) fn left(&self) -> Vec<String> {
         let left = self.running.left().into_iter();

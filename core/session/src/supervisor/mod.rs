@@ -352,6 +352,7 @@ impl Supervisor<'_> {
         self.hasten();
         if self.checked.elapsed() > TICK {
             self.checked = Instant::now();
+            self.jailed.tend();
             if !self.place.is_there()
                 && let Ok(listener) = self.place.listen()
                 && listener.set_nonblocking(true).is_ok()
