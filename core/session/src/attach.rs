@@ -15,6 +15,7 @@ use enclos_terminal::Leader;
 use enclos_terminal::LeaderEvent;
 use enclos_terminal::RawMode;
 use enclos_terminal::RawModeError;
+use enclos_terminal::Screen;
 use enclos_terminal::Size;
 use rustix::event::PollFd;
 use rustix::event::PollFlags;
@@ -68,6 +69,7 @@ pub fn attach(client: Client, standard: Standard<'_>, leader: Leader) -> Result<
         raw,
         signals,
         input_open: true,
+        screen: Screen::default(),
     };
     if attachment.raw.is_some() {
         attachment.tell_size()?;
@@ -82,6 +84,16 @@ struct Attachment<'a> {
     raw: Option<RawMode>,
     signals: Signals,
     input_open: bool,
+    screen: Screen,
+}
+
+impl Drop for Attachment<'_> {
+    fn drop(&mut self) {
+        if self.raw.is_some() {
+            // A terminal that is gone needs no reset.
+            let _ = write_all(self.terminal_output(), &self.screen.reset());
+        }
+    }
 }
 
 /// What there is to do.
@@ -149,7 +161,10 @@ impl Attachment<'_> {
         match frame.kind {
             FrameKind::Output => write_all(self.standard.output, &frame.payload)?,
             FrameKind::Errors => write_all(self.standard.errors, &frame.payload)?,
-            FrameKind::Terminal => write_all(self.terminal_output(), &frame.payload)?,
+            FrameKind::Terminal => {
+                let passed = self.screen.pass(&frame.payload);
+                write_all(self.terminal_output(), &passed)?;
+            }
             FrameKind::Exited => {
                 return Ok(Some(Left::Exited(
                     serde_json::from_slice(&frame.payload).map_err(ClientError::Json)?,

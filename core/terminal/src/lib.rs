@@ -7,11 +7,13 @@
 mod leader;
 mod outbox;
 mod raw;
+mod screen;
 mod size;
 mod transcript;
 
 pub use leader::{Leader, LeaderEvent};
 pub use outbox::{Flushed, Outbox};
 pub use raw::{RawMode, RawModeError};
+pub use screen::Screen;
 pub use size::Size;
 pub use transcript::Transcript;

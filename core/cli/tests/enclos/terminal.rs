@@ -173,3 +173,36 @@ fn a_redirected_stream_stays_a_pipe_while_the_others_are_the_terminal() {
     let out = std::fs::read(world.home().resolve("out")).unwrap();
     assert_eq!(out, b"a\nb\n", "no carriage return gets into a file");
 }
+
+#[test]
+fn the_command_cannot_fill_the_clipboard_or_leave_the_terminal_in_a_strange_mode() {
+    let world = world();
+    let project = world.project("web").file("a", "1\n").build();
+    let script = "printf '\\033]52;c;aGk=\\007\\033[?1049h\\033[?1003hshown\\033[?25l'";
+    let mut plain = world.command("sh").args(["-c", script]).terminal(SIZE);
+    plain.expect("shown");
+    assert!(
+        plain.raw().windows(4).any(|at| at == b"]52;"),
+        "without Enclos in between it reaches the terminal"
+    );
+    let mut terminal = world
+        .enclos(["run", "--discard", "--", "sh", "-c", script])
+        .current_dir(&project)
+        .terminal(SIZE);
+    terminal.expect("shown");
+    terminal.expect("Nothing changed");
+    let raw = terminal.raw();
+    assert!(
+        !raw.windows(4).any(|at| at == b"]52;"),
+        "{}",
+        raw.escape_ascii()
+    );
+    for undone in [&b"\x1b[?1049l"[..], b"\x1b[?1003l", b"\x1b[?25h"] {
+        assert!(
+            raw.windows(undone.len()).any(|at| at == undone),
+            "{} in {}",
+            undone.escape_ascii(),
+            raw.escape_ascii()
+        );
+    }
+}
