@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use enclos_paths::AbsPath;
+use enclos_paths::ProjectPath;
 use enclos_review as review;
 use enclos_session::Environment;
 use enclos_session::Found;
 use enclos_session::LookFor;
 use enclos_session::Registry;
+use enclos_session::Shown;
 use enclos_session::State;
 use enclos_session::Store;
 use enclos_session::look;
@@ -117,6 +120,19 @@ pub fn session_diff(api: &Api, request: &wire::DiffReq) -> Result<wire::Diff, Er
             include: wanted.clone(),
         },
     )?;
+    if !request.names_only {
+        let mut shown = Shown::read(&found.folder);
+        let is_wanted = |root: &AbsPath, path: &ProjectPath| {
+            wanted.is_empty()
+                || wanted
+                    .iter()
+                    .any(|(in_root, below)| in_root == root && path.is_within(below))
+        };
+        shown.add(&look, is_wanted);
+        shown
+            .write(&found.folder)
+            .map_err(|error| Error::internal(&error))?;
+    }
     Ok(convert::diff(found.record.id.as_str(), &look, &wanted))
 }
 
@@ -310,6 +326,10 @@ fn applied_file(original: &str, path: &str, outcome: &review::Outcome) -> wire::
         review::Outcome::Applied { lost } => (
             true,
             Some(lost.iter().map(lost_words).collect::<Vec<_>>().join(", ")),
+        ),
+        review::Outcome::Stopped(review::Stopped::NotAsApproved) => (
+            false,
+            Some("it is not what was shown last; look again: enclos diff".to_owned()),
         ),
         review::Outcome::Stopped(why) => (false, Some(crate::error::sentence(why))),
         _ => (false, None),

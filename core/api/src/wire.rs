@@ -77,6 +77,9 @@ pub struct DiffReq {
     /// lies in the project, else from the project's root.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// Whether only names and numbers are going to be shown: then nothing counts as seen.
+    #[serde(default)]
+    pub names_only: bool,
 }
 
 /// What a session changed.

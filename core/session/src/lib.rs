@@ -30,6 +30,7 @@ mod registry;
 mod repository;
 mod resume;
 mod scope;
+mod shown;
 mod store;
 mod supervisor;
 
@@ -58,5 +59,6 @@ pub use record::{
 };
 pub use registry::{Found, Held, Registry, RegistryError, remove_tree};
 pub use resume::{Again, ResumeError, resume};
+pub use shown::Shown;
 pub use store::{DELETE, Store, delete_later, delete_trash};
 pub use supervisor::SuperviseError;

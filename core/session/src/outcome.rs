@@ -27,6 +27,7 @@ use crate::ApplyRecord;
 use crate::Environment;
 use crate::Record;
 use crate::RecordError;
+use crate::Shown;
 use crate::State;
 use crate::TreeRole;
 use crate::base;
@@ -108,7 +109,11 @@ pub fn apply(
         return Err(OutcomeError::Overlaid { path: path.clone() });
     }
     let look = look::look(environment, found, &LookFor { include })?;
-    let approvals = approvals(&look, approve)?;
+    let mut approvals = approvals(&look, approve)?;
+    let shown = Shown::read(&found.folder);
+    for (tree, approval) in look.trees.iter().zip(&mut approvals) {
+        shown.bind(&tree.tree.original, approval, look.while_running);
+    }
     let mut done = Vec::new();
     for (tree, approval) in look.trees.iter().zip(&approvals) {
         if approval.files.is_empty() {

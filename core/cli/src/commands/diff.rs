@@ -18,6 +18,7 @@ pub(super) fn diff(api: &Api, args: &DiffArgs) -> Result<ExitCode, Failure> {
     let request = DiffReq {
         id: args.id.clone(),
         paths: paths(&args.paths)?,
+        names_only: args.stat,
     };
     let diff = session_diff(api, &request)?;
     if args.json {

@@ -264,6 +264,7 @@ fn conclude(api: &Api, id: &str, on_exit: OnExit, asks: bool) -> Result<(), Fail
         &DiffReq {
             id: id.to_owned(),
             paths: Vec::new(),
+            names_only: true,
         },
     )?;
     if is_unchanged(&diff) {
@@ -318,6 +319,7 @@ fn decide(api: &Api, id: &str) -> Result<(), Failure> {
                     &DiffReq {
                         id: id.to_owned(),
                         paths: Vec::new(),
+                        names_only: false,
                     },
                 )?;
                 print(&show::diff(&diff, Style::for_output()));

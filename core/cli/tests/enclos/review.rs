@@ -356,3 +356,53 @@ fn a_tree_that_is_made_to_be_endless_is_one_line_and_soon_looked_at() {
         cleaned.stdout()
     );
 }
+
+#[test]
+fn what_is_applied_is_what_was_shown_although_the_agent_works_on() {
+    let world = world();
+    let project = world.project("web").file("a", "1\n").build();
+    let script = "echo harmless >> a; while [ ! -e go ]; do sleep 0.05; done; echo EVIL > a; touch done; sleep 60";
+    world
+        .enclos(["run", "--detach", "--", "sh", "-c", script])
+        .current_dir(&project)
+        .run()
+        .success();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let tree = world.home().resolve(".local/share/enclos/web/tree");
+    let unseen = world.enclos(["apply", "web-1", "a"]).run().code(1);
+    assert!(
+        unseen.stdout().contains("look again"),
+        "nobody has seen it: {}",
+        unseen.stdout()
+    );
+    assert!(
+        world
+            .enclos(["diff", "web-1"])
+            .run()
+            .success()
+            .stdout()
+            .contains("+harmless")
+    );
+    std::fs::write(tree.resolve("go"), "").unwrap();
+    while !tree.resolve("done").as_path().exists() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let swapped = world.enclos(["apply", "web-1", "a"]).run().code(1);
+    assert!(
+        swapped.stdout().contains("not what was shown last"),
+        "{}",
+        swapped.stdout()
+    );
+    assert_eq!(project.read("a"), "1\n");
+    assert!(
+        world
+            .enclos(["diff", "web-1", "a"])
+            .run()
+            .success()
+            .stdout()
+            .contains("+EVIL")
+    );
+    world.enclos(["apply", "web-1", "a"]).run().success();
+    assert_eq!(project.read("a"), "EVIL\n", "seen and approved, it comes");
+    world.enclos(["stop", "web-1"]).run().success();
+}
