@@ -15,9 +15,7 @@ use enclos_paths::ProjectPath;
 use enclos_paths::ProjectRoot;
 use enclos_sys::open::OpenError;
 use enclos_sys::open::open_folder_at;
-use enclos_sys::stat::stat_at;
 use rustix::fs::AtFlags;
-use rustix::fs::renameat;
 use rustix::fs::unlinkat;
 
 use crate::ApplyError;
@@ -170,7 +168,7 @@ fn counts(store: &Store, id: RecordId) -> Result<bool, RecoverError> {
     match Record::parse(&text) {
         Ok(_) => Ok(true),
         Err(source @ FormatError::Version { .. }) => Err(RecoverError::Journal {
-            path: store.kept_path(id).resolve("record"),
+            path: store.record_path(id).resolve("record"),
             source,
         }),
         Err(_) => Ok(false),
@@ -254,24 +252,24 @@ fn keep_displaced(place: &Workplace<'_>, moves: &[Move]) -> Result<(), RecoverEr
         path: place.store.path.clone(),
         source,
     };
-    let kept = place.store.kept(place.id).map_err(fail)?;
+    at(place.faults, Step::KeepMove)?;
+    let slots = match place.store.slots(place.id) {
+        Ok(slots) => slots,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return place.keep_staging().map_err(fail),
+        Err(e) => return Err(fail(e)),
+    };
+    // Copies were made before anything moved; what is here is the same unless someone wrote to it afterwards.
     for step in moves.iter().filter(|step| step.op.displaces()) {
         let slot = slot_name(step.slot);
         if !place.holds(&slot) || step.staged.is_some() && place.inode_of(&slot) == step.staged {
             continue;
         }
-        at(place.faults, Step::KeepMove)?;
-        if stat_at(&kept, &slot[..]).is_err() {
-            renameat(&place.staging, &slot[..], &kept, &slot[..]).map_err(|e| fail(e.into()))?;
-            continue;
-        }
-        // A copy was made before anything moved; what is here is the same unless someone wrote to it afterwards.
         let state = |folder| {
             observe(folder, &slot[..])
                 .map(|seen| seen.and_then(|seen| seen.state))
                 .map_err(fail)
         };
-        if state(place.staging.as_fd())? == state(kept.as_fd())? {
+        if state(place.staging.as_fd())? == state(slots.as_fd())? {
             unlinkat(&place.staging, &slot[..], AtFlags::empty()).map_err(|e| fail(e.into()))?;
         } else {
             place.aside(&slot);

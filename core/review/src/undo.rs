@@ -118,7 +118,7 @@ pub fn undo(
     if units.iter().all(|unit| unit.reports.is_empty()) {
         return Err(UndoError::Nothing);
     }
-    let kept = Tree::open(&store.kept_path(of)).map_err(ApplyError::from)?;
+    let kept = Tree::open(&store.slots_path(of)).map_err(ApplyError::from)?;
     let plan = invert::plan(&units, (&tree, &kept), request.edited);
     let reports: Vec<_> = plan.units.iter().map(|unit| unit.reports.clone()).collect();
     let ended = moves::run(&tree, root, &store, plan, (Kind::Undo(of), faults))

@@ -34,7 +34,7 @@ use enclos_testkit::LoopFs;
 use enclos_testkit::tree;
 use support::Session;
 
-const FILES: usize = 40;
+const FILES: usize = 120;
 
 /// What a machine finds that lost its power when the copy was made.
 struct Machine {
@@ -130,7 +130,7 @@ impl Faults for CopyAt<'_> {
             step,
             Step::Stage | Step::Exchange | Step::Verify | Step::Put | Step::Take | Step::KeepMove
         );
-        if is_single || count.is_multiple_of(17) {
+        if is_single || count.is_multiple_of(41) {
             // Half of the time someone else has everything written out just before.
             if self.copies.borrow().len() % 2 == 1 {
                 run(Command::new("sync").arg("-f").arg(self.disk));

@@ -23,7 +23,8 @@ use rustix::io::Errno;
 
 use crate::Lost;
 
-/// Gives `to` the owner, group and attributes of `from`, then `mode`; names what could not be kept.
+/// Gives `to`, which `now` describes, the owner, group and attributes of `from`, then `mode`; names what could not be
+/// kept.
 pub(super) fn like(
     to: BorrowedFd<'_>,
     now: &Stat,
@@ -31,14 +32,17 @@ pub(super) fn like(
     mode: u32,
 ) -> io::Result<Vec<Lost>> {
     let mut lost = Vec::new();
-    own(to, now, from.1, &mut lost);
-    copy_all(from.0, to, &mut lost)?;
+    let owned = own(to, now, from.1, &mut lost);
+    let copied = copy_all(from.0, to, &mut lost)?;
     if platform::copy_list(from.0, to).is_err() {
         lost.push(Lost::Attribute {
             name: "access control list".into(),
         });
     }
-    set_mode(to, mode)?;
+    // Both may change the mode.
+    if owned == Changed::Yes || copied == Changed::Yes || now.mode != mode {
+        set_mode(to, mode)?;
+    }
     Ok(lost)
 }
 
@@ -62,42 +66,63 @@ pub(super) fn fresh(
         },
         ..*now
     };
-    own(to, now, &wanted, &mut Vec::new());
-    platform::inherit(dir, to);
-    set_mode(to, mode)
+    let owned = own(to, now, &wanted, &mut Vec::new());
+    let inherited = platform::inherit(dir, to);
+    if owned == Changed::Yes || inherited == Changed::Yes || now.mode != mode {
+        set_mode(to, mode)?;
+    }
+    Ok(())
 }
+
+/// Whether something was touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Changed {
+    Yes,
+    No,
+}
+
+pub(super) use self::platform::narrow;
 
 /// Sets the permission bits of an open file or folder.
 pub(super) fn set_mode(to: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
-    Ok(fchmod(to, Mode::from_raw_mode(platform::narrow(mode)))?)
+    Ok(fchmod(to, Mode::from_raw_mode(narrow(mode)))?)
 }
 
-fn own(to: BorrowedFd<'_>, now: &Stat, wanted: &Stat, lost: &mut Vec<Lost>) {
+fn own(to: BorrowedFd<'_>, now: &Stat, wanted: &Stat, lost: &mut Vec<Lost>) -> Changed {
+    if (wanted.uid, wanted.gid) == (now.uid, now.gid) {
+        return Changed::No;
+    }
     if wanted.gid != now.gid && fchown(to, None, Some(Gid::from_raw(wanted.gid))).is_err() {
         lost.push(Lost::Group { gid: wanted.gid });
     }
     if wanted.uid != now.uid && fchown(to, Some(Uid::from_raw(wanted.uid)), None).is_err() {
         lost.push(Lost::Owner { uid: wanted.uid });
     }
+    Changed::Yes
 }
 
-fn copy_all(from: BorrowedFd<'_>, to: BorrowedFd<'_>, lost: &mut Vec<Lost>) -> io::Result<()> {
+fn copy_all(from: BorrowedFd<'_>, to: BorrowedFd<'_>, lost: &mut Vec<Lost>) -> io::Result<Changed> {
     let names = match list(from) {
         Ok(names) => names,
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Changed::No),
         Err(errno) => return Err(errno.into()),
     };
+    let mut changed = Changed::No;
     for name in names.split_inclusive(|&b| b == 0) {
         let Ok(name) = CStr::from_bytes_with_nul(name) else {
             continue;
         };
-        if platform::is_kept(name.to_bytes()) && copy_one(from, to, name).is_err() {
+        if !platform::is_kept(name.to_bytes()) {
+            continue;
+        }
+        changed = Changed::Yes;
+        if copy_one(from, to, name).is_err() {
             lost.push(Lost::Attribute {
                 name: name.to_string_lossy().into_owned(),
             });
         }
     }
-    Ok(())
+    Ok(changed)
 }
 
 fn copy_one(from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
@@ -149,13 +174,17 @@ mod platform {
     }
 
     /// A folder's default access list is the list of what is made in it.
-    pub(super) fn inherit(folder: BorrowedFd<'_>, to: BorrowedFd<'_>) {
-        if let Ok(list) = value(folder, c"system.posix_acl_default") {
-            let _ = fsetxattr(to, c"system.posix_acl_access", &list, XattrFlags::empty());
+    pub(super) fn inherit(folder: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Changed {
+        match value(folder, c"system.posix_acl_default") {
+            Ok(list) => {
+                let _ = fsetxattr(to, c"system.posix_acl_access", &list, XattrFlags::empty());
+                Changed::Yes
+            }
+            Err(_) => Changed::No,
         }
     }
 
-    pub(super) fn narrow(mode: u32) -> rustix::fs::RawMode {
+    pub(in crate::moves) fn narrow(mode: u32) -> rustix::fs::RawMode {
         mode
     }
 }
@@ -178,9 +207,11 @@ mod platform {
     }
 
     /// The system does it when the file is made.
-    pub(super) fn inherit(_folder: BorrowedFd<'_>, _to: BorrowedFd<'_>) {}
+    pub(super) fn inherit(_folder: BorrowedFd<'_>, _to: BorrowedFd<'_>) -> Changed {
+        Changed::No
+    }
 
-    pub(super) fn narrow(mode: u32) -> rustix::fs::RawMode {
+    pub(in crate::moves) fn narrow(mode: u32) -> rustix::fs::RawMode {
         // Twelve bits are in use.
         (mode & 0o7777) as rustix::fs::RawMode
     }

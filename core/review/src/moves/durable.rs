@@ -6,7 +6,6 @@
 //! each file and folder is flushed by itself, many at a time, because flushes that wait together cost one.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
@@ -54,21 +53,9 @@ impl Batch {
         }
     }
 
-    /// Takes a file that is written; its bytes start on their way.
-    pub(super) fn add(&mut self, file: File) -> io::Result<()> {
-        // Not every file system starts early; it is only a help.
-        let _ = flush::start(&file);
-        self.open.push_back(file.into());
-        if self.open.len() < MOST_OPEN {
-            Ok(())
-        } else {
-            self.arrive()
-        }
-    }
-
-    /// Takes a folder or link-holder that needs its own flush.
-    pub(super) fn add_folder(&mut self, folder: OwnedFd) -> io::Result<()> {
-        self.open.push_back(folder);
+    /// Takes a file or folder that is written.
+    pub(super) fn add(&mut self, file: OwnedFd) -> io::Result<()> {
+        self.open.push_back(file);
         if self.open.len() < MOST_OPEN {
             Ok(())
         } else {

@@ -88,7 +88,7 @@ pub(crate) enum Source<'a> {
     /// A file in another tree, whole; its hash must be that of the state after.
     File { tree: &'a Tree, path: ProjectPath },
     /// Bytes made when they are needed. The state after takes their size and hash.
-    Made(Box<dyn Fn() -> Result<Vec<u8>, Stopped> + 'a>),
+    Made(Box<dyn Fn() -> Result<Vec<u8>, Stopped> + Sync + 'a>),
     /// The same file as another task of the unit, whose path sorts before this one (a hard link).
     Twin(usize),
 }

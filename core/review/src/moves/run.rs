@@ -4,13 +4,14 @@
 //! write the record, from which on it counts; move what was displaced into the store; tidy up. Up to the record
 //! everything can be taken back, and is when the disk is full or the store fails.
 
+mod ending;
+mod staging;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsFd;
 
 use enclos_paths::AbsPath;
-use enclos_paths::ProjectPath;
-use enclos_sys::flush;
 use enclos_sys::open::open_folder_at;
 use enclos_sys::stat::Stat;
 use enclos_sys::stat::stat_at;
@@ -25,22 +26,15 @@ use super::Kind;
 use super::Need;
 use super::Op;
 use super::Plan;
-use super::Record;
-use super::Source;
 use super::Store;
 use super::Trouble;
 use super::clear::clear_staging;
-use super::durable::Batch;
 use super::durable::Durable;
 use super::journal::Journal;
-use super::names::At;
-use super::record::Kept;
-use super::stage;
 use super::takeback::Back;
 use super::takeback::Workplace;
 use super::takeback::slot_name;
 use crate::Faults;
-use crate::FileKind;
 use crate::Lost;
 use crate::RecordId;
 use crate::Step;
@@ -164,34 +158,6 @@ impl<'a, 'p> Run<'a, 'p> {
         self.commit()
     }
 
-    fn stage(&mut self) -> Result<(), Trouble> {
-        let mut batch = Batch::new(self.durable);
-        let mut kept_batch = Batch::new(Durable::Each);
-        for (unit, task) in self.order.clone() {
-            if self.stopped[unit].is_some() {
-                continue;
-            }
-            let result = self.stage_one(unit, task, &mut batch, &mut kept_batch);
-            self.settle(unit, result)?;
-        }
-        let stopped = &self.stopped;
-        self.order.retain(|&(unit, _)| stopped[unit].is_none());
-        if self.order.is_empty() {
-            return Ok(());
-        }
-        let fail = |e: io::Error| Trouble::for_all("write to", self.place.root, e);
-        self.place.at(Step::SyncStaged, None)?.map_err(fail)?;
-        if self.keeps_copies {
-            let kept = self.place.store.kept(self.place.id).map_err(fail)?;
-            kept_batch.finish(&kept).map_err(fail)?;
-        }
-        match self.store_durable() {
-            // The journal is the next flush.
-            Durable::Log => batch.arrive().map_err(fail),
-            Durable::Each => batch.finish(&self.place.staging).map_err(fail),
-        }
-    }
-
     /// How what is written to the store is made durable: together with the moves only where one log carries both.
     fn store_durable(&self) -> Durable {
         if self.keeps_copies {
@@ -199,50 +165,6 @@ impl<'a, 'p> Run<'a, 'p> {
         } else {
             self.durable
         }
-    }
-
-    fn stage_one(
-        &mut self,
-        unit: usize,
-        task: usize,
-        batch: &mut Batch,
-        kept_batch: &mut Batch,
-    ) -> Result<(), Trouble> {
-        let tasks = &mut self.plan.units[unit].tasks;
-        if let Source::Twin(twin) = tasks[task].source {
-            let twin = tasks[twin].step.clone();
-            self.place.stage_twin(&mut tasks[task].step, &twin)?;
-        } else if tasks[task].step.op.stages() {
-            self.place.stage(&mut tasks[task], batch)?;
-        }
-        let task = &tasks[task];
-        if self.keeps_copies && task.step.op.displaces() {
-            let fail = |e| Trouble::of("copy what is there", &self.place.store.path, e);
-            self.place
-                .at(Step::KeepCopy, Some(&task.step.path))?
-                .map_err(fail)?;
-            let kept = self.place.store.kept(self.place.id).map_err(fail)?;
-            let slot = slot_name(task.step.slot);
-            let copied = stage::copy_over(
-                self.place.original,
-                &task.step.path,
-                At::new(&kept, &slot[..]),
-                kept_batch,
-            )
-            .map_err(fail)?;
-            let expected = task
-                .step
-                .before
-                .as_ref()
-                .and_then(|before| match before.kind {
-                    FileKind::File { size, hash } => Some((size, hash)),
-                    _ => None,
-                });
-            if copied != expected {
-                return Err(Stopped::ChangedMeanwhile.into());
-            }
-        }
-        Ok(())
     }
 
     fn write_journal(&self) -> Result<(), Trouble> {
@@ -301,131 +223,6 @@ impl<'a, 'p> Run<'a, 'p> {
         stat_at(&self.place.staging, slot).is_ok_and(same)
     }
 
-    fn sync_moves(&self) -> Result<(), Trouble> {
-        let fail = |e: io::Error| Trouble::for_all("write to", self.place.root, e);
-        self.place.at(Step::SyncMoves, None)?.map_err(fail)?;
-        if self.durable == Durable::Log {
-            // The record goes through the same log, unless it lies elsewhere.
-            return if self.keeps_copies {
-                flush::through(&self.place.staging).map_err(fail)
-            } else {
-                Ok(())
-            };
-        }
-        let folders: BTreeSet<Option<ProjectPath>> = self
-            .done
-            .iter()
-            .map(|(unit, task, _)| self.plan.units[*unit].tasks[*task].step.path.parent())
-            .collect();
-        let mut batch = Batch::new(Durable::Each);
-        for folder in folders {
-            let opened = match &folder {
-                Some(folder) => enclos_sys::open::open_folder(self.place.original.fd(), folder),
-                None => Ok(self
-                    .place
-                    .original
-                    .fd()
-                    .try_clone_to_owned()
-                    .map_err(fail)?),
-            };
-            // One that is gone by now was removed by this plan.
-            if let Ok(opened) = opened {
-                batch.add_folder(opened).map_err(fail)?;
-            }
-        }
-        batch.finish(&self.place.staging).map_err(fail)
-    }
-
-    /// From here on the apply counts.
-    fn commit(&mut self) -> Result<(), Trouble> {
-        let place = self.place;
-        let fail = |e: io::Error| Trouble::for_all("write to", &place.store.path, e);
-        place.at(Step::Commit, None)?.map_err(fail)?;
-        let text = self.record().text().map_err(|e| fail(e.into()))?;
-        place
-            .store
-            .write_record(place.id, &text, self.store_durable())
-            .map_err(fail)?;
-        self.counts = true;
-        Ok(())
-    }
-
-    fn record(&self) -> Record {
-        let mut units: Vec<Kept> = Vec::new();
-        let mut index = vec![None; self.plan.units.len()];
-        for &(unit, task, _) in &self.done {
-            let at = *index[unit].get_or_insert_with(|| {
-                units.push(Kept {
-                    reports: self.plan.units[unit].reports.clone(),
-                    moves: Vec::new(),
-                });
-                units.len() - 1
-            });
-            units[at]
-                .moves
-                .push(self.plan.units[unit].tasks[task].step.clone());
-        }
-        Record {
-            kind: self.kind,
-            units,
-        }
-    }
-
-    /// Everything so far counts or was taken back; what is left over is ours. Only a crash keeps this from ending: the
-    /// next recovery does what could not be done here.
-    fn tidy_up(&mut self) -> Result<(), Trouble> {
-        let place = self.place;
-        if self.counts && !self.keep_displaced()? {
-            return Ok(());
-        }
-        if !self.counts && place.store.drop_kept(place.id).is_err() {
-            return Ok(());
-        }
-        if place.at(Step::RemoveStaging, None)?.is_err() || place.staging_stays.get() {
-            return Ok(());
-        }
-        if clear_staging(place.original, &place.staging_name).is_err() {
-            return Ok(());
-        }
-        if place.at(Step::RemoveJournal, None)?.is_ok() {
-            // Not there when nothing came to be moved.
-            let _ = place.store.remove_journal();
-        }
-        Ok(())
-    }
-
-    /// Moves what was displaced into the store; false when something had to stay.
-    fn keep_displaced(&self) -> Result<bool, Trouble> {
-        let place = self.place;
-        let Ok(kept) = place.store.kept(place.id) else {
-            return Ok(false);
-        };
-        for (unit, task, seen) in &self.done {
-            let step = &self.plan.units[*unit].tasks[*task].step;
-            if !step.op.displaces() {
-                continue;
-            }
-            if place.at(Step::KeepMove, Some(&step.path))?.is_err() {
-                return Ok(false);
-            }
-            let slot = slot_name(step.slot);
-            if self.keeps_copies {
-                // A copy was made before; what is here is the same unless someone still wrote to it.
-                let same =
-                    |seen: &Stat, now: &Stat| (seen.size, seen.mtime) == (now.size, now.mtime);
-                let is_same = matches!((seen, stat_at(&place.staging, &slot[..])), (Some(seen), Ok(now)) if same(seen, &now));
-                if !is_same {
-                    place.aside(&slot);
-                } else if unlinkat(&place.staging, &slot[..], AtFlags::empty()).is_err() {
-                    return Ok(false);
-                }
-            } else if renameat(&place.staging, &slot[..], &kept, &slot[..]).is_err() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
     /// Takes everything back, because the whole cannot be done. Where that fails the journal stays, and the next
     /// recovery tries again.
     fn give_up(&mut self) -> Result<(), Trouble> {
@@ -443,13 +240,14 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     /// Notes that a unit stopped; passes on what stops everything.
-    fn settle(&mut self, unit: usize, result: Result<(), Trouble>) -> Result<(), Trouble> {
+    fn settle(&mut self, unit: usize, result: Result<(), Trouble>) -> Result<Settled, Trouble> {
         match result {
+            Ok(()) => Ok(Settled::GoesOn),
             Err(Trouble::Unit(stopped)) => {
                 self.stopped[unit] = Some(stopped);
-                Ok(())
+                Ok(Settled::Stopped)
             }
-            other => other,
+            Err(trouble) => Err(trouble),
         }
     }
 
@@ -512,6 +310,12 @@ impl<'a, 'p> Run<'a, 'p> {
             without_exchange: self.place.without_exchange.get(),
         }
     }
+}
+
+/// Whether a unit goes on.
+enum Settled {
+    GoesOn,
+    Stopped,
 }
 
 /// Files go first, so that their folders can; folders come before what goes into them; modes last, because a folder

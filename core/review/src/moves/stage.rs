@@ -12,6 +12,7 @@ use std::os::fd::AsFd;
 use std::os::fd::BorrowedFd;
 use std::os::fd::OwnedFd;
 
+use enclos_paths::AbsPath;
 use enclos_paths::ProjectPath;
 use enclos_sys::flush;
 use enclos_sys::open::open_file_at;
@@ -31,6 +32,7 @@ use rustix::fs::openat;
 use rustix::fs::symlinkat;
 
 use super::Attributes;
+use super::Inode;
 use super::Move;
 use super::Source;
 use super::Task;
@@ -38,12 +40,11 @@ use super::Trouble;
 use super::attributes;
 use super::durable::Batch;
 use super::names::At;
-use super::takeback::Workplace;
 use super::takeback::slot_name;
 use crate::ContentHash;
 use crate::FileKind;
 use crate::FileState;
-use crate::Step;
+use crate::Lost;
 use crate::Stopped;
 use crate::source::Tree;
 use crate::source::buffer_for;
@@ -53,116 +54,131 @@ use crate::source::hash_of;
 /// shared small file costs more than writing it.
 const WORTH_SHARING: u64 = 128 * 1024;
 
-impl Workplace<'_> {
-    /// Stages the new contents of `task`, and learns their inode, and their hash if the plan left it open.
-    pub(super) fn stage(&self, task: &mut Task<'_>, batch: &mut Batch) -> Result<(), Trouble> {
-        if let Err(injected) = self.at(Step::Stage, Some(&task.step.path))? {
-            return Err(self.trouble("write it", injected));
-        }
+/// Stages tasks; several at a time.
+pub(super) struct Stager<'a> {
+    pub(super) original: &'a Tree,
+    pub(super) root: &'a AbsPath,
+    pub(super) staging: BorrowedFd<'a>,
+}
+
+/// What came of staging a task.
+#[derive(Debug)]
+pub(super) struct Staged {
+    pub(super) inode: Inode,
+    /// The state after, with size and hash also where the plan left them open.
+    pub(super) state: FileState,
+    /// What of the attributes could not be carried over.
+    pub(super) lost: Vec<Lost>,
+    /// What is still to be made durable.
+    pub(super) file: Option<OwnedFd>,
+}
+
+impl Stager<'_> {
+    /// Stages the new contents of `task`.
+    pub(super) fn stage(&self, task: &Task<'_>) -> Result<Staged, Trouble> {
+        let fail = |e: io::Error| Trouble::of("write it", self.root, e);
         let slot = slot_name(task.step.slot);
-        let Some(after) = task.step.after.clone() else {
-            return Ok(());
+        let Some(state) = task.step.after.clone() else {
+            return Err(Stopped::CopyChanged.into());
         };
-        match &after.kind {
-            FileKind::Folder => self.stage_folder(task, &slot, after.mode, batch),
+        match &state.kind {
+            FileKind::Folder => self.folder(task, &slot, state).map_err(fail),
             FileKind::Link { target } => {
-                symlinkat(target, &self.staging, &slot[..])
-                    .map_err(|e| self.trouble("write it", e.into()))?;
-                task.step.staged = self.inode_of(&slot);
-                Ok(())
+                symlinkat(target, self.staging, &slot[..]).map_err(|e| fail(e.into()))?;
+                let inode = stat_at(self.staging, &slot[..]).map_err(fail)?.ino;
+                Ok(Staged {
+                    inode,
+                    state,
+                    lost: Vec::new(),
+                    file: None,
+                })
             }
-            FileKind::File { size, hash } => {
-                self.stage_file(task, &slot, (*size, *hash), after.mode, batch)
-            }
+            FileKind::File { .. } => self.file(task, &slot, state),
         }
     }
 
     /// Stages `step` as a further name of what `twin` staged.
-    pub(super) fn stage_twin(&self, step: &mut Move, twin: &Move) -> Result<(), Trouble> {
+    pub(super) fn twin(&self, step: &mut Move, twin: &Move) -> Result<(), Trouble> {
         let (from, to) = (slot_name(twin.slot), slot_name(step.slot));
         rustix::fs::linkat(
-            &self.staging,
+            self.staging,
             &from[..],
-            &self.staging,
+            self.staging,
             &to[..],
             AtFlags::empty(),
         )
-        .map_err(|e| self.trouble("link it", e.into()))?;
+        .map_err(|e| Trouble::of("link it", self.root, e.into()))?;
         step.staged = twin.staged;
         step.after.clone_from(&twin.after);
         Ok(())
     }
 
-    fn stage_folder(
-        &self,
-        task: &mut Task<'_>,
-        slot: &str,
-        mode: u32,
-        batch: &mut Batch,
-    ) -> Result<(), Trouble> {
-        let fail = |e: io::Error| self.trouble("make the folder", e);
-        mkdirat(&self.staging, slot, Mode::RWXU).map_err(|e| fail(e.into()))?;
-        let folder = open_folder_at(self.staging.as_fd(), slot.as_ref()).map_err(fail)?;
-        let stat = stat_fd(&folder).map_err(fail)?;
-        self.dress(task, folder.as_fd(), &stat, mode)
-            .map_err(fail)?;
-        task.step.staged = Some(stat.ino);
-        batch.add_folder(folder).map_err(fail)
+    fn folder(&self, task: &Task<'_>, slot: &str, state: FileState) -> io::Result<Staged> {
+        mkdirat(self.staging, slot, Mode::RWXU)?;
+        let folder = open_folder_at(self.staging, slot.as_ref())?;
+        let stat = stat_fd(&folder)?;
+        let lost = self.dress(task, folder.as_fd(), &stat, state.mode)?;
+        Ok(Staged {
+            inode: stat.ino,
+            state,
+            lost,
+            file: Some(folder),
+        })
     }
 
-    fn stage_file(
-        &self,
-        task: &mut Task<'_>,
-        slot: &str,
-        expected: (u64, ContentHash),
-        mode: u32,
-        batch: &mut Batch,
-    ) -> Result<(), Trouble> {
-        let fail = |e: io::Error| self.trouble("write it", e);
-        let mut file = create(self.staging.as_fd(), slot).map_err(fail)?;
+    fn file(&self, task: &Task<'_>, slot: &str, mut state: FileState) -> Result<Staged, Trouble> {
+        let fail = |e: io::Error| Trouble::of("write it", self.root, e);
+        let mut file = create(self.staging, slot, state.mode).map_err(fail)?;
         match &task.source {
             Source::Made(make) => {
                 let bytes = make()?;
                 file.write_all(&bytes).map_err(fail)?;
-                let (size, hash) = (bytes.len() as u64, ContentHash::of(&bytes));
-                task.step.after = Some(FileState {
-                    kind: FileKind::File { size, hash },
-                    mode,
-                });
+                state.kind = FileKind::File {
+                    size: bytes.len() as u64,
+                    hash: ContentHash::of(&bytes),
+                };
             }
             Source::File { tree, path } => {
                 let mut from = open_regular(tree.fd(), path).map_err(|_| Stopped::CopyChanged)?;
-                let written = fill(&mut file, &mut from).map_err(fail)?;
-                if written != expected {
+                let (size, hash) = fill(&mut file, &mut from).map_err(fail)?;
+                if (FileKind::File { size, hash }) != state.kind {
                     return Err(Stopped::CopyChanged.into());
                 }
             }
             Source::State | Source::Twin(_) => return Err(Stopped::CopyChanged.into()),
         }
         let stat = stat_fd(&file).map_err(fail)?;
-        self.dress(task, file.as_fd(), &stat, mode).map_err(fail)?;
-        task.step.staged = Some(stat.ino);
-        batch.add(file).map_err(fail)
+        let lost = self
+            .dress(task, file.as_fd(), &stat, state.mode)
+            .map_err(fail)?;
+        // Not every file system starts early; it is only a help.
+        let _ = flush::start(&file);
+        Ok(Staged {
+            inode: stat.ino,
+            state,
+            lost,
+            file: Some(file.into()),
+        })
     }
 
     /// Gives what is staged its owner, group, attributes and mode.
     fn dress(
         &self,
-        task: &mut Task<'_>,
+        task: &Task<'_>,
         to: BorrowedFd<'_>,
         now: &Stat,
         mode: u32,
-    ) -> io::Result<()> {
+    ) -> io::Result<Vec<Lost>> {
         if let Attributes::Of { tree, path } = &task.attributes
             && let Ok(like) = open_regular(tree.fd(), path)
         {
             let like_stat = stat_fd(&like)?;
-            task.lost = attributes::like(to, now, (like.as_fd(), &like_stat), mode)?;
-            return Ok(());
+            return attributes::like(to, now, (like.as_fd(), &like_stat), mode);
         }
         let folder = self.nearest_folder(&task.step.path)?;
         let folder_stat = stat_fd(&folder)?;
-        attributes::fresh(to, now, (folder.as_fd(), &folder_stat), mode)
+        attributes::fresh(to, now, (folder.as_fd(), &folder_stat), mode)?;
+        Ok(Vec::new())
     }
 
     /// The folder that `path` goes into, or the nearest above that is there already.
@@ -197,12 +213,12 @@ pub(super) fn copy_over(
         return Ok(None);
     }
     let mut from = open_regular(tree.fd(), path).map_err(io::Error::other)?;
-    let mut file = create(to.folder, to.name)?;
+    let mut file = create(to.folder, to.name, 0o600)?;
     let written = fill(&mut file, &mut from)?;
     let (now, stat) = (stat_fd(&file)?, stat_fd(&from)?);
     // What cannot be carried over is told when it is put back.
     attributes::like(file.as_fd(), &now, (from.as_fd(), &stat), stat.mode)?;
-    batch.add(file)?;
+    batch.add(file.into())?;
     Ok(Some(written))
 }
 
@@ -221,7 +237,7 @@ pub(super) fn move_over(from: At<'_, &str>, to: At<'_, &String>) -> io::Result<(
         )?;
     } else {
         let mut old = File::from(open_file_at(from.folder, from.name)?);
-        let mut new = create(to.folder, to.name)?;
+        let mut new = create(to.folder, to.name, 0o600)?;
         fill(&mut new, &mut old)?;
         let now = stat_fd(&new)?;
         attributes::like(new.as_fd(), &now, (old.as_fd(), &stat), stat.mode)?;
@@ -235,9 +251,12 @@ pub(super) fn move_over(from: At<'_, &str>, to: At<'_, &String>) -> io::Result<(
     )?)
 }
 
-fn create(folder: BorrowedFd<'_>, name: &str) -> io::Result<File> {
+/// Creates a file with those of the permission bits that the caller's mask lets through; nobody else can enter the
+/// folder. It spares setting them afterwards in the usual case.
+fn create(folder: BorrowedFd<'_>, name: &str, mode: u32) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+    let mode = Mode::from_raw_mode(attributes::narrow(mode & 0o777)) | Mode::RUSR | Mode::WUSR;
+    Ok(openat(folder, name, flags, mode)?.into())
 }
 
 /// Fills `to`, which is empty, with what `from` holds; gives the size and hash of what was written.

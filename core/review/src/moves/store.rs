@@ -1,10 +1,10 @@
 //! Where the machine keeps what must outlive it: the journal of work in progress, and what can be undone.
 //!
 //! ```text
-//! STORE/journal         what is being moved; there only while it is, or after a crash
-//! STORE/undo/N/record   apply or undo number N, which counts because this file is there
-//! STORE/undo/N/SLOT     what the person had in its place
-//! STORE/aside/N-SLOT    a version that could not be put back where it was
+//! STORE/journal             what is being moved; there only while it is, or after a crash
+//! STORE/undo/N/record       apply or undo number N, which counts because this file is there
+//! STORE/undo/N/slots/SLOT   what the person had in its place
+//! STORE/aside/N-SLOT        a version that could not be put back where it was
 //! ```
 
 use std::io;
@@ -33,8 +33,9 @@ pub(crate) struct Store {
     fd: OwnedFd,
 }
 
-pub(crate) const JOURNAL: &str = "journal";
-pub(crate) const RECORD: &str = "record";
+const JOURNAL: &str = "journal";
+const RECORD: &str = "record";
+pub(crate) const SLOTS: &str = "slots";
 
 impl Store {
     /// Opens the store, which must be there.
@@ -129,20 +130,34 @@ impl Store {
         ))
     }
 
-    /// The folder that a record keeps its files in.
-    pub(crate) fn kept_path(&self, id: RecordId) -> AbsPath {
+    /// The folder that a record lies in.
+    pub(crate) fn record_path(&self, id: RecordId) -> AbsPath {
         self.path.resolve(format!("undo/{}", id.0))
+    }
+
+    /// The folder that a record keeps the displaced files in.
+    pub(crate) fn slots_path(&self, id: RecordId) -> AbsPath {
+        self.path.resolve(format!("undo/{}/{SLOTS}", id.0))
+    }
+
+    /// Makes that folder.
+    pub(crate) fn make_slots(&self, id: RecordId) -> io::Result<OwnedFd> {
+        let name = format!("undo/{}/{SLOTS}", id.0);
+        self.make(&name)?;
+        self.folder(&name)
+    }
+
+    /// That folder, if it is there.
+    pub(crate) fn slots(&self, id: RecordId) -> io::Result<OwnedFd> {
+        self.folder(&format!("undo/{}/{SLOTS}", id.0))
     }
 
     /// Makes the folder for a record, empty.
     pub(crate) fn make_kept(&self, id: RecordId) -> io::Result<OwnedFd> {
         self.make("undo")?;
-        let name = format!("undo/{}", id.0);
-        if let Ok(left_over) = self.folder(&name) {
-            super::clear::clear(&left_over)?;
-        }
-        self.make(&name)?;
-        self.folder(&name)
+        self.drop_kept(id)?;
+        self.make(&format!("undo/{}", id.0))?;
+        self.kept(id)
     }
 
     pub(crate) fn kept(&self, id: RecordId) -> io::Result<OwnedFd> {
@@ -151,13 +166,23 @@ impl Store {
 
     /// Removes the folder of a record that never came to count.
     pub(crate) fn drop_kept(&self, id: RecordId) -> io::Result<()> {
-        let name = format!("undo/{}", id.0);
-        match self.folder(&name) {
-            Ok(folder) => super::clear::clear(&folder)?,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        let missing = |e: &io::Error| e.kind() == io::ErrorKind::NotFound;
+        let kept = match self.kept(id) {
+            Ok(kept) => kept,
+            Err(e) if missing(&e) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        match self.slots(id) {
+            Ok(slots) => super::clear::clear(&slots)?,
+            Err(e) if missing(&e) => {}
             Err(e) => return Err(e),
         }
-        Ok(unlinkat(&self.fd, &name, AtFlags::REMOVEDIR)?)
+        super::clear::clear(&kept)?;
+        Ok(unlinkat(
+            &self.fd,
+            format!("undo/{}", id.0),
+            AtFlags::REMOVEDIR,
+        )?)
     }
 
     /// The folder for versions that could not be put back.

@@ -24,6 +24,7 @@ use enclos_sys::stat::stat_fd;
 use rustix::fs::AtFlags;
 use rustix::fs::Mode;
 use rustix::fs::mkdirat;
+use rustix::fs::renameat;
 use rustix::fs::unlinkat;
 
 use super::Inode;
@@ -37,6 +38,7 @@ use super::names;
 use super::names::At;
 use super::observe::observe;
 use super::stage;
+use super::store::SLOTS;
 use crate::Faults;
 use crate::FileState;
 use crate::RecordId;
@@ -209,6 +211,17 @@ impl Workplace<'_> {
             self.staging_stays.set(true);
             in_staging
         })
+    }
+
+    /// Moves staging with all that is in it into the store: what was displaced is kept.
+    pub(crate) fn keep_staging(&self) -> io::Result<()> {
+        let kept = self.store.kept(self.id)?;
+        Ok(renameat(
+            self.original.fd(),
+            &self.staging_name,
+            &kept,
+            SLOTS,
+        )?)
     }
 
     fn back_replace(&self, place: &Place, step: &Move) -> Result<Back, Failure> {
