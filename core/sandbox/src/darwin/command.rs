@@ -37,8 +37,8 @@ pub(super) struct Started {
     pub(super) spawned: Spawned,
     pub(super) pid: Pid,
     pub(super) identity: Identity,
-    /// The number of its terminal.
-    pub(super) device: Option<u32>,
+    /// The number of its terminal, and our end again, so that it stays its number.
+    pub(super) terminal: Option<(u32, OwnedFd)>,
 }
 
 /// Opens the streams of `command`, and makes its profile.
@@ -82,13 +82,15 @@ impl Prepared {
             params: self.profile.params().to_vec(),
             command: self.command.clone(),
         };
+        let terminal = self.terminal.as_ref();
+        let reserved = terminal.map(|own| Ok((own.device, own.ours.try_clone()?)));
         Ok(Started {
+            terminal: reserved.transpose().map_err(LaunchError::Resources)?,
             pid: half.converse(&ours, &order)?,
             identity: Identity {
                 pid: entry.pid,
                 started: entry.started,
             },
-            device: self.terminal.as_ref().map(|terminal| terminal.device),
             spawned: self.into_spawned(id),
         })
     }

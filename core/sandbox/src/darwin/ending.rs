@@ -1,14 +1,12 @@
 //! The end of a session: asking, ending, burying, and who is left.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions};
+use rustix::process::Pid;
 
 use super::running::{PATIENCE, Running};
+use super::waiting::{is_ready, reap};
 use crate::seatbelt::darwin;
 use crate::{Exit, Signal, WaitError};
 
@@ -84,7 +82,21 @@ impl Running {
             if let Some(id) = self.alive.iter().find_map(of(pid)) {
                 self.alive.remove(&id);
                 self.exits.insert(id, reap(pid));
+                self.let_go_of_terminal(id);
             }
+        }
+    }
+
+    /// A shell has ended, and what it left behind on its terminal is found by that once more. The command's own stays
+    /// until everybody has been ended.
+    fn let_go_of_terminal(&mut self, id: u32) {
+        let Some((device, _)) = self.terminals.get(&id).filter(|_| id != 0) else {
+            return;
+        };
+        if let Ok(table) = darwin::table() {
+            self.members.scan(&table);
+            self.members.leave(*device);
+            self.terminals.remove(&id);
         }
     }
 
@@ -120,31 +132,3 @@ impl Drop for Running {
 
 /// How long our own children may take to be buried once they are killed.
 const FAREWELL: Duration = Duration::from_secs(1);
-
-/// Waits for our child, which has ended.
-fn reap(pid: Pid) -> Exit {
-    loop {
-        match rustix::process::waitpid(Some(pid), WaitOptions::empty()) {
-            Err(Errno::INTR) => {}
-            Ok(Some((_, status))) => return Exit::of(status),
-            _ => return Exit::Killed,
-        }
-    }
-}
-
-/// Waits for at most `patience` (forever without) until `fd` can be read.
-fn is_ready(fd: BorrowedFd<'_>, patience: Option<Duration>) -> io::Result<bool> {
-    let deadline = patience.map(|patience| Instant::now() + patience);
-    loop {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let left = left.map(|left| Timespec {
-            tv_sec: left.as_secs().cast_signed(),
-            tv_nsec: left.subsec_nanos().into(),
-        });
-        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-        match rustix::event::poll(&mut fds, left.as_ref()) {
-            Err(Errno::INTR) => {}
-            result => return Ok(result? > 0),
-        }
-    }
-}

@@ -8,11 +8,12 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, Signal};
 
 use super::error::LaunchError;
 use super::launch::PATIENCE;
 use super::order::{Order, Outcome};
+use super::waiting::reap;
 use crate::{Exit, SpawnError};
 
 /// The stage.
@@ -97,11 +98,5 @@ fn say(control: &UnixStream, order: &Order) -> Result<Vec<u8>, LaunchError> {
 fn end(pid: Pid) -> Exit {
     // It fails only when the child has ended.
     let _ = rustix::process::kill_process(pid, Signal::KILL);
-    loop {
-        match rustix::process::waitpid(Some(pid), WaitOptions::empty()) {
-            Err(Errno::INTR) => {}
-            Ok(Some((_, status))) => return Exit::of(status),
-            _ => return Exit::Killed,
-        }
-    }
+    reap(pid)
 }

@@ -39,9 +39,11 @@ pub fn launch(plan: &Plan) -> Result<Running, LaunchError> {
         .flatten()
         .map(|pid| pid.as_raw_pid())
         .collect();
+    let device = first.terminal.as_ref().map(|(device, _)| *device);
     Ok(Running {
-        on_terminal: first.device.is_some(),
-        members: Members::new(plan.marks(first.identity, first.device, spared)),
+        on_terminal: first.terminal.is_some(),
+        members: Members::new(plan.marks(first.identity, device, spared)),
+        terminals: first.terminal.into_iter().map(|own| (0, own)).collect(),
         first: first.spawned,
         plan: plan.clone(),
         news,

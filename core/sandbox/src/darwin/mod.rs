@@ -34,6 +34,8 @@ mod stage;
 mod terminal;
 #[cfg(any(target_os = "macos", test))]
 mod tmp;
+#[cfg(target_os = "macos")]
+mod waiting;
 
 pub use facts::HostFacts;
 pub use plan::{Plan, PlanError, plan};

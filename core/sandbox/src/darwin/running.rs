@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use enclos_sys::darwin::exits::Exits;
@@ -31,6 +31,8 @@ pub struct Running {
     pub(super) alive: BTreeMap<u32, Pid>,
     pub(super) exits: BTreeMap<u32, Exit>,
     pub(super) members: Members,
+    /// The terminals of commands that are not buried, by which others are found. They are kept open.
+    pub(super) terminals: BTreeMap<u32, (u32, OwnedFd)>,
     pub(super) next: u32,
     pub(super) on_terminal: bool,
     /// While everyone is held still, who was stopped before.
@@ -45,19 +47,17 @@ impl Running {
     /// # Errors
     /// As for the first command.
     pub fn spawn(&mut self, command: &Command) -> Result<Spawned, SpawnError> {
-        let start = |running: &Self| {
-            command::prepare(&running.plan, command)?.start(
-                &running.plan,
-                running.next,
-                &[&running.news],
-            )
-        };
-        let started = start(self).map_err(|error| match error {
+        let prepared = command::prepare(&self.plan, command);
+        let started = prepared.and_then(|it| it.start(&self.plan, self.next, &[&self.news]));
+        let started = started.map_err(|error| match error {
             LaunchError::Command(error) => error,
             other => SpawnError::Resources(io::Error::other(other)),
         })?;
         self.alive.insert(self.next, started.pid);
-        self.members.join(started.identity, started.device);
+        let device = started.terminal.as_ref().map(|(device, _)| *device);
+        self.members.join(started.identity, device);
+        let own = started.terminal.map(|own| (self.next, own));
+        self.terminals.extend(own);
         self.next += 1;
         Ok(started.spawned)
     }

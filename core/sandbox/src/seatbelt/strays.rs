@@ -92,10 +92,16 @@ impl Members {
         }
     }
 
-    /// Adds another process that was started in the session, and its terminal.
+    /// Adds another process that was started in the session, and its terminal. As long as the terminal is a mark it must
+    /// be kept open, or its number is handed out again and the processes of another session bear the mark.
     pub fn join(&mut self, id: Identity, terminal: Option<u32>) {
         self.seen.insert(id);
         self.marks.terminals.extend(terminal);
+    }
+
+    /// A terminal is no mark any more; who was found by it stays a member.
+    pub fn leave(&mut self, terminal: u32) {
+        self.marks.terminals.remove(&terminal);
     }
 
     /// Finds the members in a table: those seen before, their descendants and groups, and whoever carries the marks.
@@ -307,8 +313,20 @@ mod tests {
             terminal: Some(8),
             ..process(401, 1)
         };
-        let round = members.scan(&[first(), process(400, 90), on_its_terminal]);
+        let round = members.scan(&[first(), process(400, 90), on_its_terminal.clone()]);
         assert_eq!(pids(&round.alive), [100, 400, 401]);
+
+        members.leave(8);
+        let of_another_session = Process {
+            terminal: Some(8),
+            ..process(402, 1)
+        };
+        let round = members.scan(&[first(), on_its_terminal, of_another_session]);
+        assert_eq!(
+            pids(&round.alive),
+            [100, 401],
+            "the number was handed out again"
+        );
     }
 
     #[test]

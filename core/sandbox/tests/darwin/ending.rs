@@ -120,3 +120,18 @@ fn a_session_that_is_held_still_writes_nothing_and_goes_on_afterwards() {
     running.stop(Duration::ZERO).unwrap();
     assert_eq!(world.inhabitants(), []);
 }
+
+#[test]
+fn a_session_on_a_terminal_that_another_had_before_is_nothing_to_that_other() {
+    let (world, other) = (World::new(), World::new());
+    let terminal = Stdio::Terminal { rows: 24, cols: 80 };
+    let mut running = world.start(&["sleep", "60"], Stdio::Pipes);
+    let shell = world.command(&["true"], terminal);
+    let mut spawned = running.spawn(&shell).unwrap();
+    wait_until("the shell ends", || running.exit_of(spawned.id).is_some());
+    drop(spawned.terminal.take());
+    let mut later = other.start(&["sleep", "60"], terminal);
+    running.stop(Duration::ZERO).unwrap();
+    assert_eq!(world.inhabitants(), []);
+    assert_eq!(later.try_wait().unwrap(), None, "it goes on");
+}
