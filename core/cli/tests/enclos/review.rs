@@ -2,6 +2,7 @@
 
 use enclos_testkit::Agent;
 
+use crate::wait_until;
 use crate::world;
 
 #[test]
@@ -185,7 +186,10 @@ fn a_running_session_can_be_looked_at_and_goes_on() {
         .current_dir(&project)
         .run()
         .success();
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    let copy = world.home().resolve(".local/share/enclos/web/tree/a");
+    wait_until("the agent's first line", || {
+        std::fs::read(&copy).is_ok_and(|text| text.ends_with(b"2\n"))
+    });
     let seen = world.enclos(["diff", "web-1"]).run().success().stdout();
     assert!(seen.contains("+2") && !seen.contains("+3"), "{seen}");
     std::fs::write(
@@ -367,8 +371,10 @@ fn what_is_applied_is_what_was_shown_although_the_agent_works_on() {
         .current_dir(&project)
         .run()
         .success();
-    std::thread::sleep(std::time::Duration::from_millis(500));
     let tree = world.home().resolve(".local/share/enclos/web/tree");
+    wait_until("the agent's first line", || {
+        std::fs::read(tree.resolve("a")).is_ok_and(|text| text.ends_with(b"harmless\n"))
+    });
     let unseen = world.enclos(["apply", "web-1", "a"]).run().code(1);
     assert!(
         unseen.stdout().contains("look again"),
@@ -384,9 +390,7 @@ fn what_is_applied_is_what_was_shown_although_the_agent_works_on() {
             .contains("+harmless")
     );
     std::fs::write(tree.resolve("go"), "").unwrap();
-    while !tree.resolve("done").as_path().exists() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until("the swap", || tree.resolve("done").as_path().exists());
     let swapped = world.enclos(["apply", "web-1", "a"]).run().code(1);
     assert!(
         swapped.stdout().contains("not what was shown last"),

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use enclos_testkit::World;
 
+use crate::wait_until;
 use crate::world;
 
 /// Waits until `wanted` is in what `enclos sessions` says.
@@ -55,7 +56,8 @@ fn stop_ends_every_process_a_daemon_too() {
         .run()
         .success();
     wait_for(&world, "\"working\"");
-    std::thread::sleep(Duration::from_millis(500));
+    let beat = world.home().resolve(".local/share/enclos/web/tree/beat");
+    wait_until("the daemon's first beat", || beat.as_path().exists());
     let started = Instant::now();
     world.enclos(["stop", "web-1"]).run().success();
     assert!(
@@ -84,7 +86,8 @@ fn a_killed_supervisor_takes_the_jail_along_and_resume_goes_on_in_the_same_copy(
         .run()
         .success();
     wait_for(&world, "\"working\"");
-    std::thread::sleep(Duration::from_millis(300));
+    let mark = world.home().resolve(".local/share/enclos/web/tree/mark");
+    wait_until("the command's mark", || mark.as_path().exists());
     let folder = world
         .home()
         .resolve(".local/state/enclos/sessions/web-1")
