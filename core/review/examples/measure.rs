@@ -1,6 +1,6 @@
 //! Measures scan, apply and undo of many small files beside what people use for it.
 //!
-//! `cargo run --release -p enclos-review --example measure -- FOLDER [FILES]` works in a new folder in FOLDER, so that
+//! `cargo run --release -p enclos-review --example measure -- FOLDER [FILES [ROUNDS]]` works in a new folder in FOLDER, so that
 //! its file system is the one that is measured. Every round does each job once, in turn; medians are printed with
 //! their ratio to the baseline of the same run.
 
@@ -11,6 +11,7 @@
     reason = "a tool for developers"
 )]
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -28,12 +29,16 @@ use enclos_clone::LeaveOut;
 use enclos_clone::Method;
 use enclos_clone::Quiet;
 use enclos_paths::AbsPath;
+use enclos_paths::ProjectPath;
 use enclos_paths::ProjectRoot;
 use enclos_review::Approval;
 use enclos_review::Base;
 use enclos_review::Edited;
+use enclos_review::Fault;
+use enclos_review::Faults;
 use enclos_review::NoFaults;
 use enclos_review::ScanOptions;
+use enclos_review::Step;
 use enclos_review::TreeSources;
 use enclos_review::UndoRequest;
 use enclos_review::Which;
@@ -48,6 +53,11 @@ fn main() {
         .map_or(1000, |n| n.parse().expect("a number of files"));
     let world = World::new(Path::new(&folder), files);
     let mut times = Times::default();
+    if let Some(rounds) = arguments.next() {
+        // For a profiler: nothing but applies and undos.
+        return (0..rounds.parse().expect("a number of rounds"))
+            .for_each(|_| world.apply_and_undo());
+    }
     for round in 0..ROUNDS {
         world.round(round, &mut times);
     }
@@ -111,6 +121,28 @@ impl World {
         }
     }
 
+    fn apply_and_undo(&self) {
+        let store = AbsPath::new(self.at.join("store")).unwrap();
+        let start = Start(self.at.join("start"));
+        let sources = TreeSources {
+            original: &self.original,
+            copy: &self.copy,
+            baseline: &self.baseline,
+            base: &start,
+        };
+        let review = enclos_review::scan(&sources, &ScanOptions::at(0)).expect("a review");
+        let approval = Approval::with_risks(&review);
+        let phases = Phases(RefCell::new(vec![(Instant::now(), None)]));
+        enclos_review::apply(&sources, &review, &approval, &store, &phases).expect("an apply");
+        phases.print();
+        let request = UndoRequest {
+            which: Which::Last,
+            paths: Vec::new(),
+            edited: Edited::Leave,
+        };
+        enclos_review::undo(&self.original, &store, &request, &NoFaults).expect("an undo");
+    }
+
     fn round(&self, round: usize, times: &mut Times) {
         let (store, plain) = (
             AbsPath::new(self.at.join("store")).unwrap(),
@@ -166,6 +198,47 @@ impl World {
         if round > 0 {
             times.add([rsync, git, scan, apply, undo]);
         }
+    }
+}
+
+/// Notes when each kind of step began.
+struct Phases(RefCell<Vec<(Instant, Option<Step>)>>);
+
+impl Faults for Phases {
+    fn at(&self, step: Step, _path: Option<&ProjectPath>) -> Result<(), Fault> {
+        // Between two exchanges lies a look at what came out.
+        let step = if step == Step::Verify {
+            Step::Exchange
+        } else {
+            step
+        };
+        if self
+            .0
+            .borrow()
+            .last()
+            .is_some_and(|(_, last)| *last != Some(step))
+        {
+            self.0.borrow_mut().push((Instant::now(), Some(step)));
+        }
+        Ok(())
+    }
+}
+
+impl Phases {
+    fn print(&self) {
+        self.0.borrow_mut().push((Instant::now(), None));
+        let all = self.0.borrow();
+        let phase = |pair: &[(Instant, Option<Step>)]| {
+            format!(
+                "{:?} {:.1}",
+                pair[0].1,
+                (pair[1].0 - pair[0].0).as_secs_f64() * 1000.0
+            )
+        };
+        println!(
+            "{}",
+            all.windows(2).map(phase).collect::<Vec<_>>().join(", ")
+        );
     }
 }
 

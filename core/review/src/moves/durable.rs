@@ -40,7 +40,7 @@ pub(super) struct Batch {
 }
 
 /// How many files are kept open; the usual limit of a process is 1,024, and others need some.
-const MOST_OPEN: usize = 256;
+const MOST_OPEN: usize = 512;
 
 /// How many flushes wait together.
 const TOGETHER: usize = 16;
@@ -56,10 +56,11 @@ impl Batch {
     /// Takes a file or folder that is written.
     pub(super) fn add(&mut self, file: OwnedFd) -> io::Result<()> {
         self.open.push_back(file);
+        // The older half has had its time, so that there is little to wait for.
         if self.open.len() < MOST_OPEN {
             Ok(())
         } else {
-            self.arrive()
+            self.oldest(MOST_OPEN / 2)
         }
     }
 
@@ -72,11 +73,14 @@ impl Batch {
     /// Waits until the bytes of everything taken so far are on the disk. With a log the next flush of anything makes
     /// the rest durable; without, all was handed over, which macOS needs a last flush for.
     pub(super) fn arrive(&mut self) -> io::Result<()> {
+        self.oldest(self.open.len())
+    }
+
+    fn oldest(&mut self, count: usize) -> io::Result<()> {
+        let files: Vec<OwnedFd> = self.open.drain(..count).collect();
         match self.how {
-            Durable::Log => self.open.drain(..).try_for_each(|file| flush::wait(&file)),
-            Durable::Each => {
-                flush_together(self.open.make_contiguous()).inspect(|()| self.open.clear())
-            }
+            Durable::Log => files.iter().try_for_each(flush::wait),
+            Durable::Each => flush_together(&files),
         }
     }
 }
