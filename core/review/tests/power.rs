@@ -112,7 +112,7 @@ fn session(disk: &Path) -> Session {
             _ => session.agent(&path, &format!("agent {n}\n").repeat(700)),
         }
     }
-    run(&mut Command::new("sync"));
+    run(Command::new("sync").arg("-f").arg(disk));
     session
 }
 
