@@ -326,6 +326,8 @@ pub enum NoteKind {
     Moving,
     /// A file system is mounted there.
     Mount,
+    /// It is a file of more than a gigabyte that is mostly holes; reading it could take for ever.
+    Sparse,
     /// It was left out of the copy at the start, and something of that name is in the copy now.
     LeftOut,
     /// The name is one that an apply uses for its own folder.

@@ -11,7 +11,7 @@ pub(crate) mod judge;
 mod linked;
 mod moved;
 pub(crate) mod side;
-mod sort;
+pub(crate) mod sort;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
@@ -268,6 +268,7 @@ impl<'a> Looker<'a> {
         let mut theirs = match self.theirs(path) {
             Ok(side) => side,
             Err(LookError::Moving { .. }) => return noted(NoteKind::Moving),
+            Err(LookError::TooBig { .. }) => return noted(NoteKind::Sparse),
             Err(LookError::Special { .. }) => return noted(NoteKind::Special),
             Err(LookError::Open(OpenError::Mount { .. })) => return noted(NoteKind::Mount),
             Err(_) => return noted(NoteKind::UnreadableInCopy),

@@ -108,11 +108,14 @@ pub fn undo(
     let (of, record) = records.pick(request.which)?;
     let mut units = records.left(of, record);
     if !request.paths.is_empty() {
-        units.retain(|unit| {
-            unit.reports
-                .iter()
-                .any(|path| request.paths.iter().any(|asked| path.is_within(asked)))
-                || unit.reports.is_empty()
+        let asked = |path: &ProjectPath| request.paths.iter().any(|asked| path.is_within(asked));
+        // Folders made on the way go with what they were made for.
+        let on_the_way = |path: &ProjectPath| {
+            asked(path) || request.paths.iter().any(|asked| asked.is_within(path))
+        };
+        units.retain(|unit| match unit.reports.is_empty() {
+            true => unit.moves.iter().any(|step| on_the_way(&step.path)),
+            false => unit.reports.iter().any(asked),
         });
     }
     if units.iter().all(|unit| unit.reports.is_empty()) {

@@ -671,6 +671,43 @@ fn some_paths_can_be_undone() {
 }
 
 #[test]
+fn hunks_that_the_review_left_for_later_can_be_chosen() {
+    let session = Session::new(&[("a", "1\n2\n3\n"), ("b", "1\n2\n3\n")]);
+    for name in ["a", "b"] {
+        session.agent(name, "one\n2\nthree\n");
+    }
+    let Choice::Hunks(ids) = hunks(&session, "b", &[1]) else {
+        unreachable!()
+    };
+    let mut options = ScanOptions::at(0);
+    options.hunk_budget = 0;
+    let review = scan(&session.sources(), &options).unwrap();
+    let approval = choose(&review, "b", Choice::Hunks(ids));
+    apply(
+        &session.sources(),
+        &review,
+        &approval,
+        &session.store(),
+        &NoFaults,
+    )
+    .unwrap();
+    assert_eq!(session.original_text("b").as_deref(), Some("1\n2\nthree\n"));
+    let unknown = Choice::Hunks(BTreeSet::from([HunkId::parse("0000000000").unwrap()]));
+    let applied = apply(
+        &session.sources(),
+        &review,
+        &choose(&review, "a", unknown),
+        &session.store(),
+        &NoFaults,
+    )
+    .unwrap();
+    assert!(matches!(
+        outcome(&applied, "a"),
+        Outcome::Stopped(Stopped::NoSuchHunk { .. })
+    ));
+}
+
+#[test]
 fn names_that_are_not_text_and_very_deep_paths_arrive() {
     use std::os::unix::ffi::OsStrExt;
     let session = Session::new(&[("a", "1\n")]);

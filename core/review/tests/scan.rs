@@ -551,3 +551,17 @@ fn names_of_one_file_are_told() {
     assert_eq!(linked("b"), Some((vec![path("a")], 1)));
     assert_eq!(linked("c"), Some((vec![], 1)), "the agent cut this tie");
 }
+
+#[test]
+fn a_file_of_holes_that_would_take_years_to_read_is_named() {
+    let session = Session::new(&[("a", "1\n")]);
+    let file = fs::File::create(session.copy.join("huge")).unwrap();
+    file.set_len(1 << 42).unwrap();
+    let review = session.scan();
+    let notes: Vec<_> = review
+        .notes
+        .iter()
+        .map(|note| (note.path.to_string(), note.kind))
+        .collect();
+    assert_eq!(notes, [("huge".into(), NoteKind::Sparse)]);
+}

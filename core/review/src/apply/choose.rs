@@ -17,6 +17,7 @@ use crate::Approval;
 use crate::Approved;
 use crate::ChangeKind;
 use crate::Choice;
+use crate::Content;
 use crate::ContentHash;
 use crate::FileChange;
 use crate::FileKind;
@@ -24,6 +25,7 @@ use crate::FileState;
 use crate::HunkId;
 use crate::Review;
 use crate::Standing;
+use crate::held::git_place;
 use crate::held::prefixes;
 use crate::hunks::with_chosen;
 use crate::merge::Merged;
@@ -37,6 +39,7 @@ use crate::moves::Source;
 use crate::moves::Task;
 use crate::moves::Unit;
 use crate::scan::TEXT_LIMIT;
+use crate::scan::sort::reserved;
 use crate::source::Tree;
 
 /// The plan of what can be done, and the outcome of what cannot.
@@ -86,6 +89,10 @@ fn agreed<'a>(
     approved: &Approved,
 ) -> Result<Vec<&'a FileChange>, Stopped> {
     let file = review.file(path).ok_or(Stopped::NotInReview)?;
+    // No review has such a file; it is cheap to be sure where it would matter most.
+    if git_place(path).is_some() || reserved(path).is_some() {
+        return Err(Stopped::NotInReview);
+    }
     if file.seal() != approved.seal {
         return Err(Stopped::NotAsApproved);
     }
@@ -269,12 +276,15 @@ impl<'a> Chooser<'a> {
         ids: &'a BTreeSet<HunkId>,
     ) -> Result<Vec<Task<'a>>, Stopped> {
         let hunks = file.content.hunks();
-        if hunks.is_empty() || ids.is_empty() {
+        // Of hunks that the review left for later, the ids are found out when the text is made.
+        let is_later =
+            file.content == Content::Later && file.before.is_some() && file.after.is_some();
+        if ids.is_empty() || hunks.is_empty() && !is_later {
             return Err(Stopped::NoHunks);
         }
         if let Some(&id) = ids
             .iter()
-            .find(|id| !hunks.iter().any(|hunk| hunk.id == **id))
+            .find(|id| !is_later && !hunks.iter().any(|hunk| hunk.id == **id))
         {
             return Err(Stopped::NoSuchHunk { id });
         }

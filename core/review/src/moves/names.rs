@@ -97,3 +97,68 @@ pub(crate) fn is_unsupported(error: &io::Error) -> bool {
 fn unsupported(errno: Errno) -> bool {
     matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, std::fs::File) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        fs::write(folder.path().join("b"), "b").unwrap();
+        fs::create_dir(folder.path().join("d")).unwrap();
+        let open = fs::File::open(folder.path()).unwrap();
+        (folder, open)
+    }
+
+    fn text(folder: &tempfile::TempDir, name: &str) -> Option<String> {
+        fs::read_to_string(folder.path().join(name)).ok()
+    }
+
+    #[test]
+    fn a_name_is_never_overwritten_in_either_way() {
+        type Rename = fn(At<'_, &'static str>, At<'_, &'static str>) -> io::Result<()>;
+        for (way, rename) in [
+            ("renameat2", rename_new as Rename),
+            ("link", link_new as Rename),
+        ] {
+            let (folder, open) = folder();
+            for (from, to) in [("a", "b"), ("a", "d"), ("d", "a")] {
+                let error = rename(At::new(&open, from), At::new(&open, to)).unwrap_err();
+                assert_eq!(
+                    error.kind(),
+                    io::ErrorKind::AlreadyExists,
+                    "{way}: {from} to {to}"
+                );
+            }
+            assert_eq!(
+                (text(&folder, "a").as_deref(), text(&folder, "b").as_deref()),
+                (Some("a"), Some("b")),
+                "{way}"
+            );
+            rename(At::new(&open, "a"), At::new(&open, "new")).unwrap();
+            rename(At::new(&open, "d"), At::new(&open, "new folder")).unwrap();
+            assert_eq!(
+                (text(&folder, "a"), text(&folder, "new").as_deref()),
+                (None, Some("a")),
+                "{way}"
+            );
+            assert!(
+                folder.path().join("new folder").is_dir() && !folder.path().join("d").exists(),
+                "{way}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_exchange_leaves_both() {
+        let (folder, open) = folder();
+        exchange(At::new(&open, "a"), At::new(&open, "b")).unwrap();
+        assert_eq!(
+            (text(&folder, "a").as_deref(), text(&folder, "b").as_deref()),
+            (Some("b"), Some("a"))
+        );
+    }
+}

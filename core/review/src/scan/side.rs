@@ -58,6 +58,13 @@ impl Side {
                 let target = read_link_beneath(tree.fd(), path)?;
                 (FileKind::Link { target }, Body::None, stat)
             }
+            Node::File if is_mostly_holes(&stat) => {
+                return Err(LookError::TooBig {
+                    path: path.clone(),
+                    size: stat.size,
+                    most: LARGEST_SPARSE,
+                });
+            }
             Node::File if stat.size > limit => {
                 let (hash, stat) = tree.hash(path)?;
                 (
@@ -129,4 +136,12 @@ impl Side {
     pub(crate) fn is_there(&self) -> bool {
         self.state.is_some()
     }
+}
+
+/// A file of this size that is mostly holes is not read: making one of a million gigabytes takes no time, reading it
+/// years. Without holes the disk's own size is the limit.
+const LARGEST_SPARSE: u64 = 1 << 30;
+
+fn is_mostly_holes(stat: &Stat) -> bool {
+    stat.size > LARGEST_SPARSE && stat.blocks.saturating_mul(512) < stat.size / 2
 }

@@ -14,6 +14,7 @@ use crate::GitChange;
 use crate::Note;
 use crate::NoteKind;
 use crate::TreeSources;
+use crate::held::fold;
 use crate::held::git_place;
 use crate::held::prefixes;
 use crate::ignored::Grouping;
@@ -156,13 +157,17 @@ fn shape(sources: &TreeSources<'_>, candidate: &Candidate) -> Shape {
     }
 }
 
-fn reserved(path: &ProjectPath) -> Option<ProjectPath> {
-    prefixes(path).find(|prefix| {
-        prefix
-            .name()
-            .as_encoded_bytes()
-            .starts_with(STAGING_PREFIX.as_bytes())
-    })
+/// The name of a working folder of ours that `path` is or lies in, in any spelling.
+pub(crate) fn reserved(path: &ProjectPath) -> Option<ProjectPath> {
+    let is_ours = |bytes: &[u8]| {
+        fold::components(bytes)
+            .iter()
+            .any(|name| name.starts_with(STAGING_PREFIX))
+    };
+    if !is_ours(path.as_bytes()) {
+        return None;
+    }
+    prefixes(path).find(|prefix| is_ours(prefix.name().as_encoded_bytes()))
 }
 
 /// The outermost path at or above `path` that was not copied at the start.
