@@ -163,7 +163,7 @@ fn power_cuts(disk: &LoopFs) {
     // First without the defence: files that were written and renamed are empty or missing, unless someone else has
     // everything written out just then.
     assert!(
-        (0..5).any(|_| loses_some(disk)),
+        (0..15).any(|_| loses_some(disk)),
         "some of what was written is lost"
     );
 

@@ -418,7 +418,9 @@ mod tests {
         let world = World::new();
         let mut terminal = shell(&world, "exec cat");
         answers(&mut terminal);
-        assert_eq!(terminal.close(), 128 + 1, "SIGHUP");
+        let code = terminal.close();
+        // By SIGHUP, or by the end of its input, whichever it meets first.
+        assert!(matches!(code, 129 | 1), "{code}");
     }
 
     #[test]
