@@ -181,32 +181,37 @@ impl<'a> Chooser<'a> {
         };
         if before.is_some() && after.is_some() && is_folder(before) != is_folder(after) {
             let gone = Task::bare(Move::new(path.clone(), before.clone(), None)).seen(file.seen);
-            return vec![gone, self.arriving(path, after.clone())];
+            let mut tasks = vec![gone];
+            tasks.extend(self.arriving(path, after.clone()));
+            return tasks;
         }
         match (before, after) {
             (_, None) => {
                 self.emptied(path);
                 vec![Task::bare(Move::new(path.clone(), before.clone(), None)).seen(file.seen)]
             }
-            (None, Some(_)) => vec![self.arriving(path, after.clone())],
+            (None, Some(_)) => self.arriving(path, after.clone()),
             (Some(before), Some(after)) => self.changed(file, before, after),
         }
     }
 
-    fn arriving(&self, path: &'a ProjectPath, after: Option<FileState>) -> Task<'a> {
-        let is_file = after
-            .as_ref()
-            .is_some_and(|after| matches!(after.kind, FileKind::File { .. }));
-        let source = if is_file {
-            self.copied(path)
-        } else {
-            Source::State
+    fn arriving(&self, path: &'a ProjectPath, after: Option<FileState>) -> Vec<Task<'a>> {
+        let source = match &after {
+            Some(FileState {
+                kind: FileKind::Folder,
+                mode,
+            }) => return Task::new_folder(path.clone(), *mode),
+            Some(FileState {
+                kind: FileKind::File { .. },
+                ..
+            }) => self.copied(path),
+            _ => Source::State,
         };
-        Task::new(
+        vec![Task::new(
             Move::new(path.clone(), None, after),
             source,
             Attributes::Fresh,
-        )
+        )]
     }
 
     /// A file, link or folder that stays one.
@@ -377,7 +382,9 @@ impl<'a> Chooser<'a> {
                     .ok()
                     .flatten()
                     .map_or(0o755, |stat| stat.mode & 0o777);
-                self.plan.units.extend(new_folder(folder, mode));
+                self.plan
+                    .units
+                    .extend(Task::new_folder(folder, mode).into_iter().map(Unit::may));
             }
         }
         for folder in std::mem::take(&mut self.folders) {
@@ -395,30 +402,6 @@ impl<'a> Chooser<'a> {
             }
         }
     }
-}
-
-/// A folder on the way, writable for its owner until everything is in it.
-fn new_folder<'a>(path: ProjectPath, mode: u32) -> Vec<Unit<'a>> {
-    let state = |mode| {
-        Some(FileState {
-            kind: FileKind::Folder,
-            mode,
-        })
-    };
-    let open = mode | 0o700;
-    let mut units = vec![Unit::may(Task::bare(Move::new(
-        path.clone(),
-        None,
-        state(open),
-    )))];
-    if open != mode {
-        units.push(Unit::may(Task::bare(Move::new(
-            path,
-            state(open),
-            state(mode),
-        ))));
-    }
-    units
 }
 
 /// The texts at the start, of the person and of the agent.

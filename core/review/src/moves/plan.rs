@@ -149,6 +149,23 @@ impl<'a> Task<'a> {
         Self::new(step, Source::State, Attributes::Fresh)
     }
 
+    /// A folder that is writable for its owner until everything is in it: a folder that is not cannot even be moved to
+    /// its place.
+    pub(crate) fn new_folder(path: ProjectPath, mode: u32) -> Vec<Self> {
+        let state = |mode| {
+            Some(FileState {
+                kind: FileKind::Folder,
+                mode,
+            })
+        };
+        let open = mode | 0o700;
+        let mut tasks = vec![Self::bare(Move::new(path.clone(), None, state(open)))];
+        if open != mode {
+            tasks.push(Self::bare(Move::new(path, state(open), state(mode))));
+        }
+        tasks
+    }
+
     pub(crate) fn seen(mut self, identity: Option<Identity>) -> Self {
         self.seen = identity;
         self
