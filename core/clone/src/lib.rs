@@ -48,4 +48,6 @@ pub use remove::remove_tree;
 pub use request::{
     About, CloneError, CloneRequest, Cloned, Decision, LeaveOut, Note, Overlaid, Progress, Quiet,
 };
-pub use rewrite::{RewriteError, Rewritten, bears_paths, rewrite, rewrite_copy, rewrite_link};
+pub use rewrite::{
+    RewriteError, Rewritten, bears_paths, leads_to_git, rewrite, rewrite_copy, rewrite_link,
+};

@@ -8,6 +8,7 @@
 
 mod apply;
 
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::ffi::OsStringExt;
@@ -47,6 +48,17 @@ pub fn bears_paths(path: &ProjectPath) -> bool {
         && folders.any(|folder| ENVIRONMENTS.iter().any(|known| folder == *known))
 }
 
+/// Whether the file at `path` is one by which git finds another of a repository's folders: the `.git` file of a linked
+/// work tree, the way back from the repository to it, and the list of repositories whose objects are shared.
+#[must_use]
+pub fn leads_to_git(path: &ProjectPath) -> bool {
+    let names: Vec<&[u8]> = path.components().map(OsStr::as_bytes).collect();
+    matches!(
+        names.as_slice(),
+        [.., b".git"] | [.., b"worktrees", _, b"gitdir"] | [.., b"objects", b"info", b"alternates"]
+    )
+}
+
 /// `contents` with every whole occurrence of the path `from` turned into `to`; none when there is nothing to turn.
 #[must_use]
 pub fn rewrite(contents: &[u8], from: &AbsPath, to: &AbsPath) -> Option<Vec<u8>> {
@@ -84,9 +96,39 @@ pub fn rewrite_link(target: &Path, from: &AbsPath, to: &AbsPath) -> Option<PathB
     Some(OsString::from_vec([to.as_bytes(), rest].concat()).into())
 }
 
-/// Whether `contents` can be turned into the copy's form and back without loss.
-pub(crate) fn comes_back(contents: &[u8], rewritten: &[u8], from: &AbsPath, to: &AbsPath) -> bool {
-    rewrite(rewritten, to, from).is_some_and(|back| back == contents)
+/// `contents` with each turn made that there is something to turn for, or what keeps it from being made.
+pub(crate) fn turn(contents: &[u8], turns: &[(&AbsPath, &AbsPath)]) -> Turned {
+    let mut turned: Option<Vec<u8>> = None;
+    let mut made = Vec::new();
+    for (from, to) in turns {
+        if let Some(next) = rewrite(turned.as_deref().unwrap_or(contents), from, to) {
+            turned = Some(next);
+            made.push((*from, *to));
+        }
+    }
+    let Some(turned) = turned else {
+        return Turned::Nothing;
+    };
+    let mut back = turned.clone();
+    for (from, to) in made.into_iter().rev() {
+        back = rewrite(&back, to, from).unwrap_or(back);
+    }
+    if back == contents {
+        Turned::To(turned)
+    } else {
+        Turned::WouldNotComeBack
+    }
+}
+
+/// What became of a file's contents.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Turned {
+    /// There is nothing to turn.
+    Nothing,
+    /// These, which can be turned back without loss.
+    To(Vec<u8>),
+    /// Turned back they would not be the same.
+    WouldNotComeBack,
 }
 
 fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
@@ -162,6 +204,35 @@ mod tests {
     }
 
     #[test]
+    fn the_ways_of_git_from_one_folder_to_another_are_known() {
+        for path in [
+            ".git",
+            "sub/.git",
+            "worktrees/feature/gitdir",
+            ".git/worktrees/feature/gitdir",
+            ".git/objects/info/alternates",
+            "objects/info/alternates",
+        ] {
+            assert!(leads_to_git(&ProjectPath::new(path).unwrap()), "{path}");
+        }
+        for path in ["gitdir", "worktrees/gitdir", ".git/HEAD", "info/alternates"] {
+            assert!(!leads_to_git(&ProjectPath::new(path).unwrap()), "{path}");
+        }
+    }
+
+    #[test]
+    fn several_folders_are_turned_at_once_or_not_at_all() {
+        let [from, to, other, its] = ["/u/wt", "/c/wt", "/u/main/.git", "/c/main/.git"].map(abs);
+        let turns = [(&from, &to), (&other, &its)];
+        let text = b"gitdir: /u/main/.git/worktrees/wt\n";
+        let turned = b"gitdir: /c/main/.git/worktrees/wt\n".to_vec();
+        assert_eq!(turn(text, &turns), Turned::To(turned));
+        assert_eq!(turn(b"gitdir: ../x\n", &turns), Turned::Nothing);
+        let both = b"/u/wt /c/wt";
+        assert_eq!(turn(both, &turns), Turned::WouldNotComeBack);
+    }
+
+    #[test]
     fn whole_occurrences_are_turned() {
         let cases = [
             (
@@ -225,9 +296,7 @@ mod tests {
         ) {
             let contents = words.concat().into_bytes();
             let (from, to) = (abs("/p/x"), abs("/c/x"));
-            if let Some(there) = rewrite(&contents, &from, &to)
-                && comes_back(&contents, &there, &from, &to)
-            {
+            if let Turned::To(there) = turn(&contents, &[(&from, &to)]) {
                 prop_assert_eq!(rewrite(&there, &to, &from), Some(contents));
                 prop_assert_ne!(find(&there, b"/c/x"), None);
             }

@@ -31,6 +31,7 @@ use enclos_sandbox::User;
 use enclos_sandbox::etc;
 use enclos_sandbox::lend;
 use enclos_sandbox::lend::Catalogue;
+use enclos_sandbox::lend::Contents;
 use enclos_sandbox::lend::GeneratedFile;
 use enclos_sandbox::lend::Lending;
 use enclos_sandbox::lend::Os;
@@ -86,6 +87,13 @@ pub(crate) fn plan(
             ));
         }
         covered.extend(covers.files);
+        let link = link_in_home(
+            OS,
+            (&environment.user.home, &home),
+            &wanted.value.path,
+            &folder,
+        );
+        lend::lay::home(&home, link.as_slice())?;
         lent.push(folder);
     }
     let project = project(draft, record);
@@ -311,6 +319,27 @@ fn named(
     ))
 }
 
+/// A link in a private home that is not at the person's own home's path, to what is lent of the person's: `~/data` is
+/// then what it is outside. What lies there already stays.
+fn link_in_home(
+    os: Os,
+    (own, private): (&AbsPath, &AbsPath),
+    path: &AbsPath,
+    lent: &Lent,
+) -> Option<GeneratedFile> {
+    let inside_home = path.below(own)?;
+    let place = private.join(&inside_home);
+    let there = seen::home(os, own, private).join(&inside_home) == lent.inside;
+    if there || place.as_path().symlink_metadata().is_ok() {
+        return None;
+    }
+    Some(GeneratedFile {
+        inside_home,
+        contents: Contents::Link(lent.inside.as_path().to_owned()),
+        mode: 0o777,
+    })
+}
+
 /// The command that was asked for, or the shell.
 fn command(draft: &Draft, shell: &Command, project: &AbsPath) -> Command {
     let mut command = shell.clone();
@@ -422,4 +451,36 @@ pub enum JailError {
     /// This system has no `/etc`.
     #[error("this system has no /etc")]
     NoEtc,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lent_of_the_home_is_found_in_the_private_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let private = AbsPath::new(dir.path()).unwrap();
+        let own = AbsPath::new("/Users/u").unwrap();
+        let abs = |path: &str| AbsPath::new(path).unwrap();
+        let lent = |inside: &str| Lent {
+            outside: abs("/Volumes/work/data"),
+            inside: abs(inside),
+            access: Access::ReadOnly,
+            doors: Doors::Searched,
+        };
+        let link = |os, path: &str, inside: &str| {
+            let link = link_in_home(os, (&own, &private), &abs(path), &lent(inside))?;
+            Some((link.inside_home.to_string(), link.contents))
+        };
+        let real = "/Volumes/work/data";
+        let target = Contents::Link(real.into());
+        let there = Some(("data".to_owned(), target));
+        assert_eq!(link(Os::Macos, "/Users/u/data", real), there);
+        assert_eq!(link(Os::Macos, "/opt/data", real), None, "it has its path");
+        let shown = link(Os::Linux, "/Users/u/data", "/Users/u/data");
+        assert_eq!(shown, None, "it is mounted there");
+        fs::write(private.resolve("data"), "").unwrap();
+        assert_eq!(link(Os::Macos, "/Users/u/data", real), None, "it is taken");
+    }
 }

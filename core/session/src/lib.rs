@@ -20,6 +20,7 @@ pub mod health;
 mod id;
 mod jail;
 mod launch;
+mod layout;
 mod lock;
 mod look;
 pub mod outcome;

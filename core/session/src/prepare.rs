@@ -37,6 +37,7 @@ use crate::jail;
 use crate::jail::JailError;
 use crate::launch::Launch;
 use crate::launch::LaunchError;
+use crate::layout;
 use crate::private::Durability;
 use crate::private::PrivateError;
 use crate::record::OverlaidRecord;
@@ -205,18 +206,11 @@ impl Preparation<'_> {
             hidden.extend(ProjectPath::new(".git"));
         }
         self.draft.policy.hide = hide;
-        self.copy_tree(&project, TreeRole::Project, method, &hidden)?;
-        let with: Vec<AbsPath> = self
-            .draft
-            .policy
-            .with
-            .iter()
-            .map(|with| with.value.clone())
-            .collect();
-        for sibling in with {
-            let root = ProjectRoot::from_resolved(real_folder(&sibling)?);
+        let mut roots = vec![(project.clone(), TreeRole::Project)];
+        for sibling in &self.draft.policy.with {
+            let root = ProjectRoot::from_resolved(real_folder(&sibling.value)?);
             enclos_clone::refuse(root.path(), &self.environment.user.home, &self.own())?;
-            self.copy_tree(&root, TreeRole::With, method, &[])?;
+            roots.push((root, TreeRole::With));
         }
         let outside = self
             .draft
@@ -224,28 +218,38 @@ impl Preparation<'_> {
             .as_ref()
             .map(|found| found.outside.clone())
             .unwrap_or_default();
-        for git in outside
+        let outside = outside
             .into_iter()
             .filter(|git| whole && !git.is_within(project.path()))
-        {
-            self.copy_tree(&ProjectRoot::from_resolved(git), TreeRole::Git, method, &[])?;
+            .map(|git| (ProjectRoot::from_resolved(git), TreeRole::Git));
+        roots.extend(outside);
+        let originals: Vec<AbsPath> = roots.iter().map(|(root, _)| root.path().clone()).collect();
+        let copies = layout::copies(Os::this(), &self.record.store, &originals);
+        let pairs: Vec<_> = originals.into_iter().zip(copies).collect();
+        for (at, (root, role)) in roots.into_iter().enumerate() {
+            let hidden = if at == 0 { &hidden[..] } else { &[] };
+            self.copy_tree((&root, role), method, hidden, &pairs)?;
         }
         Ok(())
     }
 
+    /// Copies the next of the folders; `pairs` are all of them, each with the place of its copy.
     fn copy_tree(
         &mut self,
-        root: &ProjectRoot,
-        role: TreeRole,
+        (root, role): (&ProjectRoot, TreeRole),
         method: Method,
         hidden: &[ProjectPath],
+        pairs: &[(AbsPath, AbsPath)],
     ) -> Result<(), PrepareError> {
         let number = self.record.trees.len();
-        let copy = self.record.store.resolve(if number == 0 {
-            "tree".to_owned()
-        } else {
-            format!("tree-{number}")
-        });
+        let mut others = pairs.to_vec();
+        let (_, copy) = others.remove(number);
+        if let Some(holder) = copy.parent() {
+            fs::create_dir_all(&holder).map_err(|source| PrepareError::Store {
+                path: holder.clone(),
+                source,
+            })?;
+        }
         let keep_out = self.own();
         let request = CloneRequest {
             source: root,
@@ -264,7 +268,7 @@ impl Preparation<'_> {
             ..
         } = enclos_clone::clone(&request)?;
         if seen::tree(Os::this(), root.path(), &copy) == copy {
-            let rewritten = enclos_clone::rewrite_copy(&mut baseline, &copy)?;
+            let rewritten = enclos_clone::rewrite_copy(&mut baseline, &copy, &others)?;
             notes.extend(rewritten.left.into_iter().map(|path| Note {
                 path,
                 about: About::HoldsPath,

@@ -21,10 +21,11 @@ use rustix::fs::Mode;
 use rustix::fs::OFlags;
 
 use super::LARGEST;
+use super::Turned;
 use super::bears_paths;
-use super::comes_back;
-use super::rewrite;
+use super::leads_to_git;
 use super::rewrite_link;
+use super::turn;
 use crate::baseline::Baseline;
 use crate::baseline::Entry;
 use crate::baseline::Identity;
@@ -69,9 +70,15 @@ pub enum RewriteError {
 /// Turns the original's path into the copy's in every file that tools write it into, and in absolute links, and
 /// records in `baseline` what the copy is then. Times stay as they are.
 ///
+/// `others` are further folders that are copied, each with its copy: git's ways to them are turned as well.
+///
 /// # Errors
 /// When the copy or something in it cannot be written.
-pub fn rewrite_copy(baseline: &mut Baseline, copy: &AbsPath) -> Result<Rewritten, RewriteError> {
+pub fn rewrite_copy(
+    baseline: &mut Baseline,
+    copy: &AbsPath,
+    others: &[(AbsPath, AbsPath)],
+) -> Result<Rewritten, RewriteError> {
     let root = open_root(copy).map_err(|source| RewriteError::Copy {
         copy: copy.clone(),
         source,
@@ -83,8 +90,14 @@ pub fn rewrite_copy(baseline: &mut Baseline, copy: &AbsPath) -> Result<Rewritten
             continue;
         }
         let outcome = match &entry.kind {
-            Kind::File if entry.original.size <= LARGEST && bears_paths(&entry.path) => {
-                rewrite_file(root.as_fd(), entry, &from, copy)
+            Kind::File if entry.original.size > LARGEST => continue,
+            Kind::File if bears_paths(&entry.path) => {
+                rewrite_file(root.as_fd(), entry, &[(&from, copy)])
+            }
+            Kind::File if leads_to_git(&entry.path) => {
+                let others = others.iter().map(|(from, to)| (from, to));
+                let turns: Vec<_> = std::iter::once((&from, copy)).chain(others).collect();
+                rewrite_file(root.as_fd(), entry, &turns)
             }
             Kind::Link(target) => match rewrite_link(target, &from, copy) {
                 Some(target) => replace_link(root.as_fd(), &entry.path, &target),
@@ -120,21 +133,19 @@ enum Outcome {
 fn rewrite_file(
     root: BorrowedFd<'_>,
     entry: &Entry,
-    from: &AbsPath,
-    to: &AbsPath,
+    turns: &[(&AbsPath, &AbsPath)],
 ) -> io::Result<Outcome> {
     let mut contents = Vec::new();
     let mut file = open_regular(root, &entry.path).map_err(io_error)?;
     Read::by_ref(&mut file)
         .take(LARGEST)
         .read_to_end(&mut contents)?;
-    let Some(new) = rewrite(&contents, from, to) else {
-        return Ok(Outcome::Nothing);
+    let new = match turn(&contents, turns) {
+        Turned::Nothing => return Ok(Outcome::Nothing),
+        // What holds NULs is a program, where a longer path would move everything behind it.
+        Turned::To(new) if !contents.contains(&0) && entry.links <= 1 => new,
+        _ => return Ok(Outcome::Left),
     };
-    // What holds NULs is a program, where a longer path would move everything behind it.
-    if contents.contains(&0) || entry.links > 1 || !comes_back(&contents, &new, from, to) {
-        return Ok(Outcome::Left);
-    }
     let before = stat_fd(&file)?;
     let (parent, name) = open_parent(root, &entry.path).map_err(io_error)?;
     let mode = |mode: u32| Mode::from_raw_mode(crate::tree::narrow(mode));
@@ -214,7 +225,7 @@ mod tests {
             progress: &Quiet,
         });
         let mut baseline = cloned.unwrap().baseline;
-        let rewritten = rewrite_copy(&mut baseline, &copy).unwrap();
+        let rewritten = rewrite_copy(&mut baseline, &copy, &[]).unwrap();
         let names =
             |paths: &[ProjectPath]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(names(&rewritten.paths), [".venv/bin/pytest", "link"]);
