@@ -12,7 +12,6 @@
 mod known;
 mod new;
 
-use std::collections::HashSet;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
@@ -262,7 +261,13 @@ impl Devices {
                 (Side::Copy, Presence::Copied(copy)) => Some(copy.dev),
                 _ => None,
             });
-        let devices: HashSet<u64> = recorded.collect();
+        let mut devices: Vec<u64> = Vec::new();
+        for device in recorded {
+            // Nearly always the one of the entry before.
+            if devices.last() != Some(&device) && !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
         let mut devices = devices.into_iter();
         match (devices.next(), devices.next()) {
             (Some(then), None) if then != now => Self {
@@ -298,12 +303,6 @@ impl Now {
             identity: Identity::of(stat),
         }
     }
-}
-
-fn same_folder(a: &ProjectPath, b: &ProjectPath) -> bool {
-    let folder = |path: &ProjectPath| path.as_bytes().len() - path.name().len();
-    let (a_len, b_len) = (folder(a), folder(b));
-    a_len == b_len && a.as_bytes()[..a_len] == b.as_bytes()[..b_len]
 }
 
 fn root_fd<'t>(task: &'t Task<'_>) -> std::os::fd::BorrowedFd<'t> {

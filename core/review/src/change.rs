@@ -32,8 +32,6 @@ pub struct Review {
     pub folders: Vec<FolderChange>,
     /// What could be neither shown nor applied, and why.
     pub notes: Vec<Note>,
-    /// Paths that the person changed in the original since the start and the agent did not.
-    pub edited_meanwhile: Vec<ProjectPath>,
 }
 
 impl Review {

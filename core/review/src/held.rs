@@ -60,6 +60,11 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Looks ahead at what has to be known about `paths`, with all threads.
+    pub(crate) fn learn<'p>(&mut self, paths: impl Iterator<Item = &'p ProjectPath>) {
+        self.repositories.learn(paths);
+    }
+
     /// Whether `after` at `path` would start by itself.
     pub(crate) fn held(&mut self, path: &ProjectPath, after: &FileState) -> Option<Held> {
         let names = fold::components(path.as_bytes());

@@ -13,7 +13,6 @@ mod moved;
 pub(crate) mod side;
 pub(crate) mod sort;
 
-use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
@@ -30,7 +29,6 @@ use self::judge::Verdict;
 use self::judge::is_as_recorded;
 use self::judge::wanted_mode;
 use self::side::Side;
-use self::sort::Sort;
 use self::sort::Sorted;
 use crate::ChangeKind;
 use crate::Content;
@@ -114,25 +112,14 @@ pub fn scan(sources: &TreeSources<'_>, options: &ScanOptions) -> Result<Review, 
         Tree::open(sources.copy)?,
     );
     let agent = changes(sources.baseline, sources.copy, WhichTree::Copy)?;
-    let person = changes(
-        sources.baseline,
-        sources.original.path(),
-        WhichTree::Original,
-    )?;
-    let looker = Looker::new(sources, options, (&original, &copy), &person);
+    // Of the original only what the agent changed is looked at: all else stays as it is, whatever it is.
+    let looker = Looker::new(sources, options, (&original, &copy));
     let mut grouping = Grouping::new(&original, &copy, &options.ignore_files, &options.include);
     let mut sorted = Sorted::new(sources, &agent, &mut grouping);
-    let (mut found, mut only_person) = (Vec::new(), BTreeSet::new());
-    for (candidate, judged) in sorted
-        .files
-        .iter()
-        .zip(crew::each(&sorted.files, |candidate| {
-            looker.judge(candidate)
-        }))
-    {
+    let mut found = Vec::new();
+    for judged in crew::each(&sorted.files, |candidate| looker.judge(candidate)) {
         match judged {
-            Judged::Same => {}
-            Judged::OnlyPerson => only_person.extend([candidate.path.clone()]),
+            Judged::Nothing => {}
             Judged::Change(change) => found.push(*change),
             Judged::Noted(note) => sorted.notes.push(note),
         }
@@ -143,6 +130,7 @@ pub fn scan(sources: &TreeSources<'_>, options: &ScanOptions) -> Result<Review, 
     hook_folders.extend(hooks::folder(&original, sources.original.path()));
     let mut guard = Guard::new(&copy, &hook_folders, options.rust_analyzer);
     let mut files: Vec<_> = found.into_iter().map(|found| found.change).collect();
+    guard.learn(files.iter().map(|file| &file.path));
     for file in &mut files {
         file.held = file
             .after
@@ -151,14 +139,12 @@ pub fn scan(sources: &TreeSources<'_>, options: &ScanOptions) -> Result<Review, 
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     sorted.notes.sort_by(|a, b| a.path.cmp(&b.path));
-    only_person.extend(untouched_by_agent(sources, &person, &agent, &mut grouping));
     Ok(Review {
         taken: options.now,
         files,
         git: sorted.git(),
         folders: sorted.folders(),
         notes: sorted.notes,
-        edited_meanwhile: only_person.into_iter().collect(),
     })
 }
 
@@ -175,7 +161,7 @@ pub fn content(
         Tree::open(sources.original.path())?,
         Tree::open(sources.copy)?,
     );
-    let looker = Looker::new(sources, options, (&original, &copy), &[]);
+    let looker = Looker::new(sources, options, (&original, &copy));
     let from = match &file.kind {
         ChangeKind::Renamed { from } => from,
         _ => &file.path,
@@ -209,8 +195,6 @@ struct Looker<'a> {
     options: &'a ScanOptions,
     original: &'a Tree,
     copy: &'a Tree,
-    /// Sorted by path.
-    person: &'a [Candidate],
     held_bytes: AtomicU64,
     steps: AtomicU64,
 }
@@ -225,8 +209,8 @@ struct Found {
 }
 
 enum Judged {
-    Same,
-    OnlyPerson,
+    /// Applying would change nothing.
+    Nothing,
     Change(Box<Found>),
     Noted(Note),
 }
@@ -236,14 +220,12 @@ impl<'a> Looker<'a> {
         sources: &'a TreeSources<'a>,
         options: &'a ScanOptions,
         trees: (&'a Tree, &'a Tree),
-        person: &'a [Candidate],
     ) -> Self {
         Self {
             sources,
             options,
             original: trees.0,
             copy: trees.1,
-            person,
             held_bytes: AtomicU64::new(0),
             steps: AtomicU64::new(0),
         }
@@ -281,14 +263,10 @@ impl<'a> Looker<'a> {
         let entry = candidate
             .before
             .and_then(|at| self.sources.baseline.entries.get(at));
-        let touched = self
-            .person
-            .binary_search_by(|other| other.path.cmp(path))
-            .is_ok();
-        let person = if touched || !is_as_recorded(entry, &ours) {
-            Person::Changed
-        } else {
+        let person = if is_as_recorded(entry, &ours) {
             Person::Untouched
+        } else {
+            Person::Changed
         };
         let base = match person {
             Person::Untouched => Ok(ours.clone()),
@@ -315,8 +293,7 @@ impl<'a> Looker<'a> {
             person,
         };
         match sides.verdict(&mut |from, to| self.hunks(path, from, to)) {
-            Verdict::Same => Judged::Same,
-            Verdict::OnlyPerson => Judged::OnlyPerson,
+            Verdict::Nothing => Judged::Nothing,
             Verdict::Change(change) => Judged::Change(Box::new(Found {
                 change: *change,
                 copy_inode,
@@ -336,23 +313,4 @@ impl<'a> Looker<'a> {
         self.steps.fetch_add(made.steps, Ordering::Relaxed);
         Content::Text(made.hunks)
     }
-}
-
-/// What the person changed where the agent did nothing, as far as a review would show it.
-fn untouched_by_agent(
-    sources: &TreeSources<'_>,
-    person: &[Candidate],
-    agent: &[Candidate],
-    grouping: &mut Grouping<'_>,
-) -> Vec<ProjectPath> {
-    let mut paths = Vec::new();
-    for candidate in person {
-        let known = agent
-            .binary_search_by(|other| other.path.cmp(&candidate.path))
-            .is_ok();
-        if !known && matches!(sort::sort(sources, person, candidate, grouping), Sort::File) {
-            paths.push(candidate.path.clone());
-        }
-    }
-    paths
 }

@@ -23,7 +23,6 @@ use super::ScanError;
 use super::Side;
 use super::Task;
 use super::root_fd;
-use super::same_folder;
 use crate::baseline::Entry;
 use crate::baseline::Kind;
 use crate::baseline::Presence;
@@ -50,6 +49,48 @@ enum Folder {
     Gone,
     /// Nothing can be said about what is in it.
     Closed,
+}
+
+/// The folders on the way to the entry that was looked at last, outermost first: the next one lies in one of them, or in
+/// a new one.
+#[derive(Default)]
+struct Way<'e>(Vec<(&'e [u8], Folder)>);
+
+impl<'e> Way<'e> {
+    /// Of deep trees the outer folders are opened again: descriptors are few.
+    const LONGEST: usize = 32;
+
+    /// Leaves the folders that `path` does not lie in, and says whether the innermost is the one it lies in directly.
+    fn leads_to(&mut self, path: &ProjectPath) -> bool {
+        let wanted = folder_of(path);
+        while let Some((innermost, _)) = self.0.last() {
+            if *innermost == wanted {
+                return true;
+            }
+            if wanted.starts_with(innermost) {
+                return false;
+            }
+            self.0.pop();
+        }
+        false
+    }
+
+    fn push(&mut self, path: &'e ProjectPath, folder: Folder) {
+        if self.0.len() == Self::LONGEST {
+            self.0.remove(0);
+        }
+        self.0.push((folder_of(path), folder));
+    }
+
+    fn folder(&self) -> Option<&Folder> {
+        self.0.last().map(|(_, folder)| folder)
+    }
+}
+
+/// The path of the folder that `path` lies in, with the slash at its end; empty for the root.
+fn folder_of(path: &ProjectPath) -> &[u8] {
+    let bytes = path.as_bytes();
+    &bytes[..bytes.len() - path.name().len()]
 }
 
 impl Work<Job> for Worker<'_> {
@@ -79,19 +120,18 @@ impl<'t> Worker<'t> {
         queue: &Queue<Job>,
     ) -> Result<(), ScanError> {
         let entries = &self.task.baseline.entries;
-        let mut held: Option<(&ProjectPath, Folder)> = None;
+        let mut way: Way<'_> = Way::default();
         for at in range {
             let entry = &entries[at];
-            let folder = match held.take() {
-                Some((path, folder)) if same_folder(path, &entry.path) => folder,
-                _ => self.open_folder_of(&entry.path)?,
-            };
-            match &folder {
-                Folder::Open(dir) => self.look_at(at, entry, dir.as_fd(), queue)?,
-                Folder::Gone => self.gone(at, entry),
-                Folder::Closed => {}
+            if !way.leads_to(&entry.path) {
+                let folder = self.open_folder_of(&entry.path)?;
+                way.push(&entry.path, folder);
             }
-            held = Some((&entry.path, folder));
+            match way.folder() {
+                Some(Folder::Open(dir)) => self.look_at(at, entry, dir.as_fd(), queue)?,
+                Some(Folder::Gone) => self.gone(at, entry),
+                Some(Folder::Closed) | None => {}
+            }
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! the `config` in it, which can name programs.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 
 use enclos_paths::ProjectPath;
@@ -13,6 +14,7 @@ use rustix::fs::Dir;
 
 use super::fold;
 use super::prefixes;
+use crate::scan::crew;
 use crate::source::Tree;
 
 /// Remembers which folders of the copy have the shape of a repository.
@@ -28,13 +30,17 @@ impl<'a> Shapes<'a> {
         Self { copy, known }
     }
 
+    /// Looks at the folders that `paths` lie in, all at once.
+    pub(super) fn learn<'p>(&mut self, paths: impl Iterator<Item = &'p ProjectPath>) {
+        let folders: HashSet<_> = paths.flat_map(above).collect();
+        let folders: Vec<_> = folders.into_iter().collect();
+        let shapes = crew::each(&folders, |folder| has_shape(self.copy, folder.as_ref()));
+        self.known.extend(folders.into_iter().zip(shapes));
+    }
+
     /// Whether `path` lies in a folder of that shape.
     pub(super) fn any_above(&mut self, path: &ProjectPath) -> bool {
-        let folders = prefixes(path).filter(|prefix| prefix != path).map(Some);
-        [None]
-            .into_iter()
-            .chain(folders)
-            .any(|folder| self.is_one(folder))
+        above(path).any(|folder| self.is_one(folder))
     }
 
     fn is_one(&mut self, folder: Option<ProjectPath>) -> bool {
@@ -44,6 +50,14 @@ impl<'a> Shapes<'a> {
             .entry(folder)
             .or_insert_with_key(|folder| has_shape(copy, folder.as_ref()))
     }
+}
+
+/// The folders that `path` lies in, the root first.
+fn above(path: &ProjectPath) -> impl Iterator<Item = Option<ProjectPath>> {
+    let folders = prefixes(path)
+        .filter(move |prefix| prefix != path)
+        .map(Some);
+    [None].into_iter().chain(folders)
 }
 
 fn has_shape(copy: &Tree, folder: Option<&ProjectPath>) -> bool {

@@ -45,8 +45,8 @@ pub(crate) enum Person {
 
 /// Whether `ours`, as it was read just now, is still what `entry` says of the start.
 ///
-/// Looking for what the person changed takes its time, and what they do to a file after it was looked at and before it
-/// is read here would otherwise pass for the start, and be replaced as if they had never done it.
+/// Judged by the very bytes that were read: what the person does to a file between two looks would otherwise pass for
+/// the start, and be replaced as if they had never done it.
 pub(crate) fn is_as_recorded(entry: Option<&Entry>, ours: &Side) -> bool {
     let (Some(entry), Some(state), Some(stat)) = (entry, &ours.state, &ours.stat) else {
         return entry.is_none() && ours.state.is_none();
@@ -78,10 +78,8 @@ pub(crate) type MakeHunks<'a> = dyn FnMut(&[u8], &[u8]) -> Content + 'a;
 /// What a difference turned out to be.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// Both sides hold the same now.
-    Same,
-    /// Only the person changed it.
-    OnlyPerson,
+    /// Both sides hold the same now, or only the person changed it.
+    Nothing,
     Change(Box<FileChange>),
 }
 
@@ -102,10 +100,10 @@ pub(crate) fn wanted_mode(entry: Option<&Entry>, ours: &Side, theirs: &FileState
 impl Sides<'_> {
     pub(crate) fn verdict(&self, hunks: &mut MakeHunks<'_>) -> Verdict {
         if self.ours.state == self.theirs.state || self.both_are_folders() && self.entry.is_none() {
-            return Verdict::Same;
+            return Verdict::Nothing;
         }
         if self.person == Person::Changed && self.agent_did_nothing() {
-            return Verdict::OnlyPerson;
+            return Verdict::Nothing;
         }
         let standing = self.standing();
         let base = self
